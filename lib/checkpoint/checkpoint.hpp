@@ -51,6 +51,9 @@ std::vector<WeightId> weights_of(const ModelConfig& config);
 /// (out, in) of a matrix, (1, n) of a vector.
 Shape shape_of(const ModelConfig& config, WeightId id);
 
+/// Whether it is a matrix; a vector otherwise.
+bool is_matrix(Weight weight);
+
 /// "model.layers.3.self_attn.q_proj.weight": Hugging Face's name.
 std::string name_of(WeightId id);
 

@@ -7,19 +7,18 @@
 
 namespace wafer {
 
-std::vector<Index> part_offsets(Index length, Index parts) {
-  WAFER_CHECK(parts > 0 && length >= 0, "a length is cut over at least one part");
-  std::vector<Index> offsets(static_cast<std::size_t>(parts) + 1, 0);
-  for (Index p = 0; p < parts; ++p)
-    offsets[static_cast<std::size_t>(p) + 1] =
-        offsets[static_cast<std::size_t>(p)] + length / parts + (p < length % parts ? 1 : 0);
-  return offsets;
-}
-
 Partition Partition::even(Index length, Index parts) {
   std::vector<Index> indices(static_cast<std::size_t>(length));
   std::iota(indices.begin(), indices.end(), Index{0});
   return make(part_offsets(length, parts), std::move(indices));
+}
+
+Partition Partition::of_sizes(std::span<const Index> sizes) {
+  std::vector<Index> offsets = {0};
+  for (const Index size : sizes) offsets.push_back(offsets.back() + size);
+  std::vector<Index> indices(at(offsets.back()));
+  std::iota(indices.begin(), indices.end(), Index{0});
+  return make(std::move(offsets), std::move(indices));
 }
 
 Partition Partition::of_lists(const std::vector<std::vector<Index>>& lists) {

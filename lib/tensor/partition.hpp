@@ -17,6 +17,9 @@ public:
   /// part(n, p): `parts` runs of neighbours, the first n mod p one longer.
   static Partition even(Index length, Index parts);
 
+  /// Runs of neighbours of the given sizes.
+  static Partition of_sizes(std::span<const Index> sizes);
+
   /// One part per list. @throws InternalError unless the lists hold each of 0 .. length-1 once.
   static Partition of_lists(const std::vector<std::vector<Index>>& lists);
 
@@ -57,8 +60,5 @@ private:
   static Partition make(std::vector<Index> offsets, std::vector<Index> indices);
   std::shared_ptr<const Data> data_;
 };
-
-/// offsets of part(n, p): p + 1 numbers from 0 to n, the first n mod p parts one longer.
-std::vector<Index> part_offsets(Index length, Index parts);
 
 }  // namespace wafer

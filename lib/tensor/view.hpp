@@ -6,10 +6,9 @@
 #include <span>
 #include <type_traits>
 
-namespace wafer {
+#include "core/index.hpp"
 
-/// Signed, so that differences and downward loops need no care.
-using Index = std::ptrdiff_t;
+namespace wafer {
 
 struct Shape {
   Index rows = 0;

@@ -1,0 +1,93 @@
+#include "kernels/gemm.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <cblas.h>
+
+#include "core/error.hpp"
+
+namespace wafer::kernels {
+
+namespace {
+
+blasint blas(Index n) { return static_cast<blasint>(n); }
+
+// OpenBLAS wants a stride of at least one, also for matrices without elements.
+blasint stride_of(MatrixView<const float> view) { return blas(view.stride() > 0 ? view.stride() : 1); }
+
+// A 16-bit matrix as float32, in memory of this thread that the next call reuses.
+MatrixView<const float> widened(TypedView B) {
+  thread_local std::vector<float> scratch;
+  scratch.resize(at(B.shape.size()));
+  widen(B.type, B.data, scratch);
+  return {scratch.data(), B.shape};
+}
+
+void clear(MatrixView<float> C) {
+  for (Index i = 0; i < C.rows(); ++i)
+    for (float& c : C.row(i)) c = 0.0F;
+}
+
+void multiply(CBLAS_TRANSPOSE transpose, MatrixView<const float> A, MatrixView<const float> B,
+              MatrixView<float> C, Output output) {
+  const float beta = output == Output::add ? 1.0F : 0.0F;
+  if (C.shape().size() == 0) return;
+  if (A.cols() == 0) {
+    if (output == Output::overwrite) clear(C);
+    return;
+  }
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, transpose, blas(C.rows()), blas(C.cols()), blas(A.cols()), 1.0F,
+              A.data(), stride_of(A), B.data(), stride_of(B), beta, C.data(), stride_of(C));
+}
+
+}  // namespace
+
+void gemm(MatrixView<const float> A, MatrixView<const float> B, MatrixView<float> C, Output output) {
+  assert(A.cols() == B.rows() && C.shape() == (Shape{A.rows(), B.cols()}));
+  multiply(CblasNoTrans, A, B, C, output);
+}
+
+void gemm(MatrixView<const float> A, TypedView B, MatrixView<float> C, Output output) {
+  if (B.type == DType::f32) return gemm(A, MatrixView<const float>(B.as_f32(), B.shape), C, output);
+  if (A.rows() > 0 && B.shape.size() > 0) return gemm(A, widened(B), C, output);
+  if (output == Output::overwrite) clear(C);
+}
+
+void gemm_nt(MatrixView<const float> A, MatrixView<const float> B, MatrixView<float> C, Output output) {
+  assert(A.cols() == B.cols() && C.shape() == (Shape{A.rows(), B.rows()}));
+  multiply(CblasTrans, A, B, C, output);
+}
+
+void gemv_add(std::span<const float> a, TypedView B, std::span<float> c) {
+  assert(static_cast<Index>(a.size()) == B.rows() && static_cast<Index>(c.size()) == B.cols());
+  if (B.shape.size() == 0) return;
+  const auto matrix = B.type == DType::f32 ? MatrixView<const float>(B.as_f32(), B.shape) : widened(B);
+  cblas_sgemv(CblasRowMajor, CblasTrans, blas(B.rows()), blas(B.cols()), 1.0F, matrix.data(),
+              stride_of(matrix), a.data(), 1, 1.0F, c.data(), 1);
+}
+
+void widen(DType type, const std::byte* from, std::span<float> to) {
+  const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
+  switch (type) {
+  case DType::f32:
+    std::copy_n(reinterpret_cast<const float*>(from), to.size(), to.data());
+    return;
+  case DType::bf16:
+    for (std::size_t k = 0; k < to.size(); ++k) to[k] = float_of_bf16(bits[k]);
+    return;
+  case DType::f16:
+    for (std::size_t k = 0; k < to.size(); ++k) to[k] = float_of_f16(bits[k]);
+    return;
+  }
+}
+
+std::string use_library() {
+  openblas_set_num_threads(1);
+  std::string config =
+      openblas_get_config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY Haswell MAX_THREADS=64"
+  const std::string version = config.substr(0, config.find(' ', config.find(' ') + 1));
+  return version + " " + openblas_get_corename();
+}
+
+}  // namespace wafer::kernels

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "fabric/chain.hpp"
+
+namespace wafer::fabric {
+
+/// Neighbouring cores of a line that reduce among themselves.
+struct Segment {
+  Index line = 0;
+  mesh::Range places;
+};
+
+/// The levels of a K-tree and the groups of its first level; 0 groups: mesh::default_groups.
+struct TreeShape {
+  Index levels = 2;
+  Index groups = 0;
+};
+
+/// The first line along the axis of each row or column of tiles.
+std::vector<Index> first_lines(const Fabric& fabric, mesh::Axis axis);
+
+/// What the cores of an all-reduce do. Calls for different segments may come from different threads.
+struct AllReduceWork {
+  std::function<Index(Index segment)> length;
+  /// Adds the own value of the core at `place` to `sum`, or writes it there where it is the first.
+  std::function<void(Index segment, Index place, std::span<float> sum, bool first)> contribute;
+  std::function<void(std::span<const float> other, std::span<float> sum)> combine;
+  /// Where the result goes on this rank: once, as it is the same for all of the segment's cores.
+  std::function<std::span<float>(Index segment)> result;
+};
+
+/// K-tree all-reduce over segments of lines: levels of two-sided chains, then a multicast from the root.
+/// Source: WaferLLM (OSDI 2025), section 6.
+class AllReduce {
+public:
+  /// @param segments of the whole mesh; a rank keeps those that its tile shares   `fabric` must outlive this.
+  AllReduce(const Fabric& fabric, mesh::Axis axis, const std::vector<Segment>& segments,
+            TreeShape shape = {});
+
+  AllReduce(AllReduce&&) = default;
+  AllReduce& operator=(AllReduce&&) = default;
+
+  /// Every line of the mesh along the axis, whole.
+  static AllReduce of_lines(const Fabric& fabric, mesh::Axis axis, TreeShape shape = {});
+  /// For values that are the same on every line along the axis: one line for each row or column of tiles stands for all.
+  static AllReduce of_copies(const Fabric& fabric, mesh::Axis axis, TreeShape shape = {});
+
+  /// Collective among the ranks that share lines. Segment numbers are those of the list given.
+  void run(const AllReduceWork& work) const { reduce(work, true); }
+  /// The same without the multicast: the result is at the root's rank only.
+  void run_to_root(const AllReduceWork& work) const { reduce(work, false); }
+
+  /// The place of a segment's root on its line.
+  Index root(Index segment) const;
+
+private:
+  struct Local {
+    Index segment = 0;
+    Segment cores;
+    const mesh::KTree* tree = nullptr;
+  };
+  void reduce(const AllReduceWork& work, bool multicast) const;
+  void send_results(const AllReduceWork& work) const;
+
+  const Fabric* fabric_;
+  mesh::Axis axis_;
+  std::map<Index, mesh::KTree> trees_;  // by number of cores
+  std::vector<Local> local_;
+  std::vector<Index> roots_;  // (segments)
+};
+
+}  // namespace wafer::fabric

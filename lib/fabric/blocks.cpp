@@ -1,0 +1,28 @@
+#include "fabric/blocks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wafer::fabric {
+
+Blocks::Blocks(const Fabric& fabric, Placement placement, DType type)
+    : placement_(std::move(placement)), type_(type) {
+  const Index row_parts = placement_.rows().parts();
+  const Index col_parts = placement_.cols().parts();
+  address_.assign(at(row_parts * col_parts), nullptr);
+  const auto for_each_local = [&](auto visit) {
+    for (Index i = 0; i < row_parts; ++i)
+      for (Index j = 0; j < col_parts; ++j)
+        if (placement_.lies_in(fabric.tile(), i, j)) visit(i, j);
+  };
+  std::size_t bytes = 0;
+  for_each_local([&](Index i, Index j) { bytes += aligned(block_bytes(i, j)); });
+  slab_ = AlignedBuffer(std::max(bytes, std::size_t{1}));  // a block without elements has an address, too
+  std::byte* next = slab_.data();
+  for_each_local([&](Index i, Index j) {
+    address_[slot(i, j)] = next;
+    next += aligned(block_bytes(i, j));
+  });
+}
+
+}  // namespace wafer::fabric

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <vector>
+
+#include "fabric/fabric.hpp"
+#include "fabric/placement.hpp"
+#include "tensor/aligned_buffer.hpp"
+#include "tensor/typed_view.hpp"
+
+namespace wafer::fabric {
+
+/// A matrix on the mesh: the blocks that lie in this rank's tile, in one slab, zero at first; and, during a
+/// bulk, blocks that visit from other ranks. Every block begins aligned and has no gaps, so a kernel meets
+/// the same memory layout on every tiling. Move-only.
+class Blocks {
+public:
+  Blocks() = default;
+  Blocks(const Fabric& fabric, Placement placement, DType type = DType::f32);
+
+  const Placement& placement() const { return placement_; }
+  DType type() const { return type_; }
+  Shape shape(Index i, Index j) const { return placement_.block_shape(i, j); }
+  std::size_t block_bytes(Index i, Index j) const {
+    return static_cast<std::size_t>(shape(i, j).size()) * size_of(type_);
+  }
+
+  /// Whether block (i, j) can be used on this rank: it lies here, or visits.
+  bool here(Index i, Index j) const { return address_[slot(i, j)] != nullptr; }
+
+  /// Block (i, j), stored as float32. @pre here(i, j)
+  MatrixView<float> operator()(Index i, Index j) { return {as_f32(i, j), shape(i, j)}; }
+  MatrixView<const float> operator()(Index i, Index j) const { return {as_f32(i, j), shape(i, j)}; }
+  /// Block (i, j) of a vector: its only row.
+  std::span<float> vector(Index j) { return (*this)(0, j).row(0); }
+  std::span<const float> vector(Index j) const { return (*this)(0, j).row(0); }
+  /// Block (i, j) as stored. @pre here(i, j)
+  TypedView typed(Index i, Index j) const { return {type_, raw(i, j), shape(i, j)}; }
+  std::byte* raw(Index i, Index j) const {
+    assert(here(i, j));
+    return address_[slot(i, j)];
+  }
+
+  /// Bytes of the blocks that lie on this rank.
+  std::size_t bytes() const { return slab_.bytes(); }
+
+  /// Lets block (i, j) be used from memory of the caller's, until dismiss(). For visits only.
+  void admit(Index i, Index j, std::byte* memory) { address_[slot(i, j)] = memory; }
+  void dismiss(Index i, Index j) { address_[slot(i, j)] = nullptr; }
+
+private:
+  std::size_t slot(Index i, Index j) const { return at(i * placement_.cols().parts() + j); }
+  float* as_f32(Index i, Index j) const {
+    assert(type_ == DType::f32);
+    return reinterpret_cast<float*>(raw(i, j));
+  }
+
+  Placement placement_;
+  DType type_ = DType::f32;
+  AlignedBuffer slab_;
+  std::vector<std::byte*> address_;  // (row parts, column parts) null: not here
+};
+
+}  // namespace wafer::fabric

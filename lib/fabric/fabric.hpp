@@ -1,0 +1,69 @@
+#pragma once
+
+#include <exception>
+
+#include "fabric/communicator.hpp"
+#include "mesh/queue.hpp"
+#include "mesh/tiling.hpp"
+
+namespace wafer::fabric {
+
+/// The emulated wafer as one rank sees it: the mesh, how it is tiled over the ranks, and the tile that this
+/// rank emulates. Operators describe what every core does; the fabric executes it. `communicator` must
+/// outlive the fabric.
+class Fabric {
+public:
+  /// @param threads that the cores of the tile are spread over; changes no result.
+  Fabric(const Communicator& communicator, mesh::Tiling tiling, int threads = 1);
+
+  const Communicator& communicator() const { return *communicator_; }
+  const mesh::Tiling& tiling() const { return tiling_; }
+  mesh::Mesh mesh() const { return tiling_.mesh(); }
+  const mesh::Tile& tile() const { return tile_; }
+  mesh::Rank rank() const { return communicator_->rank(); }
+  int threads() const { return threads_; }
+  /// The queues of the whole mesh.
+  const mesh::QueuePlan& queues() const { return queues_; }
+
+  /// Calls f(i) for 0 <= i < n, spread over the threads. Calls must be independent of each other. The first
+  /// exception is thrown again when all calls are done.
+  template <class F>
+  void parallel(Index n, F f) const;
+
+  /// Calls f(core) for every core of this rank's tile, spread over the threads.
+  template <class F>
+  void for_cores(F f) const {
+    const Index width = tile_.columns.size();
+    parallel(tile_.cores(), [&](Index k) {
+      f(mesh::CoreCoord{tile_.rows.begin + k / width, tile_.columns.begin + k % width});
+    });
+  }
+
+private:
+  const Communicator* communicator_;
+  mesh::Tiling tiling_;
+  mesh::Tile tile_;
+  int threads_;
+  mesh::QueuePlan queues_;
+};
+
+template <class F>
+void Fabric::parallel(Index n, F f) const {
+  if (threads_ == 1 || n < 2) {
+    for (Index i = 0; i < n; ++i) f(i);
+    return;
+  }
+  std::exception_ptr failure;  // an exception must not leave the parallel region
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+  for (Index i = 0; i < n; ++i) {
+    try {
+      f(i);
+    } catch (...) {
+#pragma omp critical
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace wafer::fabric

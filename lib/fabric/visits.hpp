@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "fabric/blocks.hpp"
+#include "fabric/exchange.hpp"
+
+namespace wafer::fabric {
+
+/// A block that some core of a tile uses in a bulk, and the first and last step at which one does.
+struct Use {
+  Index i = 0;
+  Index j = 0;
+  Index first = 0;
+  Index last = 0;
+};
+
+/// The uses of the blocks that go round the ring of every line: at step t, the core at place p of line k has
+/// block front(p, skew(k) + t) at the front of its queue.
+/// @param places, lines of the tile   @param use_of makes the Use of (line, block, first, last)
+std::vector<Use> rotation_uses(
+    const mesh::QueueLine& queue, mesh::Range places, mesh::Range lines,
+    const std::function<Index(Index line)>& skew,
+    const std::function<Use(Index line, Index block, Index first, Index last)>& use_of);
+
+/// The visits that a bulk's operand pays to other ranks. Which core uses which block at which step is
+/// geometry, so every rank knows who needs what from whom; a block comes straight from its home, in one
+/// message per pair of ranks and chunk of steps, while the chunk before is computed, and leaves after its
+/// last use. On the wafer the block passes through the cores on the way; what that costs is geometry, too.
+class Visits {
+public:
+  using UsesOf = std::function<std::vector<Use>(const mesh::Tile& tile)>;
+
+  /// @param uses_of the blocks that the cores of a tile use, the same list on every rank
+  /// @param chunk steps per exchange   `fabric` and `operand` must outlive the visits.
+  Visits(const Fabric& fabric, Blocks& operand, Index steps, Index chunk, const UsesOf& uses_of);
+
+  /// Starts the messages of chunk k; finish(k) waits for them and lets the blocks be used.
+  void start(Index k);
+  void finish(Index k);
+  /// Lets go of the blocks that no chunk after k uses.
+  void release(Index k);
+
+private:
+  struct Guest {
+    Use use;
+    std::size_t offset = 0;  // in its chunk's memory
+  };
+  struct Message {
+    mesh::Rank peer;
+    std::vector<Guest> blocks;
+    std::size_t begin = 0;  // in its chunk's memory
+    std::size_t bytes = 0;
+  };
+  struct Chunk {
+    std::vector<Message> incoming;
+    std::vector<Message> outgoing;
+    AlignedBuffer arrived;
+    AlignedBuffer sent;
+    Index last_chunk = 0;  // the last one that uses a block of `arrived`
+  };
+  void add(std::vector<Message>& messages, mesh::Rank peer, const Use& use) const;
+  static std::size_t lay_out(std::vector<Message>& messages);
+
+  const Fabric* fabric_;
+  Blocks* operand_;
+  Index chunk_;
+  std::vector<Chunk> chunks_;
+  Exchange exchange_;
+};
+
+}  // namespace wafer::fabric

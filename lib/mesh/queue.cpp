@@ -1,0 +1,23 @@
+#include "mesh/queue.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace wafer::mesh {
+
+QueueLine::QueueLine(Ring ring, Index blocks)
+    : ring_(ring), blocks_(blocks), offsets_(part_offsets(blocks, ring.size())), place_of_slot_(at(blocks)) {
+  WAFER_CHECK(blocks >= ring.size(), "every core hosts at least one block");
+  for (Index p = 0; p < ring.size(); ++p)
+    for (Index slot = offsets_[at(p)]; slot < offsets_[at(p) + 1]; ++slot)
+      place_of_slot_[at(slot)] = ring_.place_of({p});
+}
+
+Index contraction_blocks(Mesh mesh) { return std::max(mesh.height, mesh.width); }
+
+QueuePlan::QueuePlan(Mesh mesh, Ring::Order order)
+    : x(Ring(mesh.width, order), contraction_blocks(mesh)),
+      y(Ring(mesh.height, order), contraction_blocks(mesh)) {}
+
+}  // namespace wafer::mesh

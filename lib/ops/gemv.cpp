@@ -1,0 +1,40 @@
+#include "ops/gemv.hpp"
+
+#include <algorithm>
+
+#include "kernels/activation.hpp"
+#include "kernels/gemm.hpp"
+
+namespace wafer::ops {
+
+using fabric::AllReduce, fabric::Blocks, fabric::Fabric, fabric::Placement;
+
+namespace {
+
+fabric::AllReduceWork work_of(const Blocks& a, const Blocks& B, Blocks& c) {
+  return {[&](Index line) { return B.placement().cols().size(line); },
+          [&](Index line, Index place, std::span<float> sum, bool first) {
+            if (first) std::fill(sum.begin(), sum.end(), 0.0F);
+            kernels::gemv_add(a.vector(place), B.typed(place, line), sum);
+          },
+          kernels::add, [&](Index line) { return c.vector(line); }};
+}
+
+}  // namespace
+
+Blocks mesh_gemv(const Fabric& fabric, mesh::Axis axis, const AllReduce& lines, const Blocks& a,
+                 const Blocks& B) {
+  Blocks c(fabric, Placement::copied(axis, B.placement().cols()));
+  lines.run(work_of(a, B, c));
+  return c;
+}
+
+Blocks mesh_gemv_to_root(const Fabric& fabric, mesh::Axis axis, const AllReduce& lines, const Blocks& a,
+                         const Blocks& B) {
+  const auto home = [&lines, axis](Index, Index line) { return mesh::core_at(axis, line, lines.root(line)); };
+  Blocks c(fabric, Placement(Partition::even(1, 1), B.placement().cols(), home));
+  lines.run_to_root(work_of(a, B, c));
+  return c;
+}
+
+}  // namespace wafer::ops

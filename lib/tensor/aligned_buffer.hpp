@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace wafer {
+
+/// Every block begins at a multiple of this, so that a kernel meets the same alignment on every rank. [bytes]
+constexpr std::size_t block_alignment = 64;
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + block_alignment - 1) / block_alignment * block_alignment;
+}
+
+/// Owns memory that begins at a multiple of block_alignment; zeroed unless told otherwise. Move-only.
+class AlignedBuffer {
+public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(std::size_t bytes, bool zeroed = true) : bytes_(aligned(bytes)) {
+    if (bytes_ == 0) return;
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(block_alignment, bytes_)));
+    if (!data_) throw std::bad_alloc();
+    if (zeroed) std::memset(data_.get(), 0, bytes_);
+  }
+
+  std::byte* data() const { return data_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace wafer
