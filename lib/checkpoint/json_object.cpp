@@ -8,26 +8,17 @@
 #include "core/error.hpp"
 
 namespace wafer::checkpoint {
-namespace {
-
-std::string excerpt(const io::Json& value) {
-  const std::string text = io::to_text(value);
-  return text.size() <= 80 ? text : text.substr(0, 80) + "…";
-}
-
-}  // namespace
-
 JsonObject::JsonObject(io::Json value, std::string where)
     : value_(std::move(value)), where_(std::move(where)) {
   if (!value_.is_object())
-    throw InputError({.what = where_, .got = excerpt(value_), .expected = "a JSON object"});
+    throw InputError({.what = where_, .got = io::excerpt(value_), .expected = "a JSON object"});
 }
 
 bool JsonObject::has(const char* key) const { return mentions(key) && !value_.at(key).is_null(); }
 
 void JsonObject::refuse(const char* key, const std::string& expected) const {
   throw InputError({.what = fmt::format("{}: {}", where_, key),
-                    .got = mentions(key) ? excerpt(value_.at(key)) : "nothing",
+                    .got = mentions(key) ? io::excerpt(value_.at(key)) : "nothing",
                     .expected = expected});
 }
 

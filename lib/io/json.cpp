@@ -30,4 +30,10 @@ Json parse_json(std::string_view text, const std::string& where) {
 
 std::string to_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+std::string excerpt(const Json& value) {
+  constexpr std::size_t longest = 80;
+  const std::string text = to_text(value);
+  return text.size() <= longest ? text : text.substr(0, longest) + "…";
+}
+
 }  // namespace wafer::io

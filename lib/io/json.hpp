@@ -18,4 +18,7 @@ Json parse_json(std::string_view text, const std::string& where);
 /// `value` written in full, without line breaks.
 std::string to_text(const Json& value);
 
+/// The start of that, for messages.
+std::string excerpt(const Json& value);
+
 }  // namespace wafer::io

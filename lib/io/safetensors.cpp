@@ -29,13 +29,8 @@ std::optional<std::vector<Index>> numbers_of(const Json& value) {
   return numbers;
 }
 
-/// The start of a value, for messages.
-std::string excerpt(const Json& value) {
-  const std::string text = to_text(value);
-  return text.size() <= 80 ? text : text.substr(0, 80) + "…";
-}
-
-std::string excerpt(const Json& object, const char* key) {
+/// The start of a value that may be missing, for messages.
+std::string excerpt_at(const Json& object, const char* key) {
   return object.contains(key) ? excerpt(object.at(key)) : std::string("nothing");
 }
 
@@ -48,17 +43,17 @@ StoredTensor parse_tensor(const Json& entry, const std::string& where) {
   const auto bits = bits_of(dtype);
   if (!bits)
     throw InputError({.what = where + ": dtype",
-                      .got = excerpt(entry, "dtype"),
+                      .got = excerpt_at(entry, "dtype"),
                       .expected = "a type that safetensors has"});
   const auto shape = entry.contains("shape") ? numbers_of(entry.at("shape")) : std::nullopt;
   if (!shape)
     throw InputError({.what = where + ": shape",
-                      .got = excerpt(entry, "shape"),
+                      .got = excerpt_at(entry, "shape"),
                       .expected = "a list of whole numbers from 0 on"});
   const auto range = entry.contains("data_offsets") ? numbers_of(entry.at("data_offsets")) : std::nullopt;
   if (!range || range->size() != 2 || (*range)[0] > (*range)[1])
     throw InputError({.what = where + ": data_offsets",
-                      .got = excerpt(entry, "data_offsets"),
+                      .got = excerpt_at(entry, "data_offsets"),
                       .expected = "[begin, end] with begin <= end"});
   const auto bytes = bytes_of(*bits, *shape);
   const std::int64_t stored = (*range)[1] - (*range)[0];

@@ -1,0 +1,51 @@
+#include "ops/argmax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "core/error.hpp"
+#include "fabric/all_reduce.hpp"
+
+namespace wafer::ops {
+
+namespace {
+
+// (value, id): the id's bits travel in a float.
+float to_word(Index id) { return std::bit_cast<float>(static_cast<std::uint32_t>(id)); }
+Index to_id(float word) { return static_cast<Index>(std::bit_cast<std::uint32_t>(word)); }
+
+void keep_better(std::span<const float> other, std::span<float> best) {
+  const bool wins = other[0] > best[0] || (other[0] == best[0] && to_id(other[1]) < to_id(best[1]));
+  if (wins) std::copy(other.begin(), other.end(), best.begin());
+}
+
+}  // namespace
+
+Index argmax(const fabric::Fabric& fabric, const fabric::Blocks& logits, Index root_row) {
+  const auto& vocabulary = logits.placement().cols();
+  constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+  std::array<float, 2> best = {-std::numeric_limits<float>::infinity(), to_word(none)};
+  const fabric::AllReduce row(fabric, mesh::Axis::x, {{root_row, {0, fabric.mesh().width}}});
+  row.run({[](Index) { return Index{2}; },
+           [&](Index, Index x, std::span<float> sum, bool first) {
+             std::array<float, 2> own = {-std::numeric_limits<float>::infinity(), to_word(none)};
+             const auto values = logits.vector(x);
+             for (std::size_t k = 0; k < values.size(); ++k) {
+               const std::array<float, 2> candidate = {values[k], to_word(vocabulary.indices(x)[k])};
+               keep_better(candidate, own);
+             }
+             if (first)
+               std::copy(own.begin(), own.end(), sum.begin());
+             else
+               keep_better(own, sum);
+           },
+           keep_better, [&](Index) { return std::span<float>(best); }});
+  const mesh::Rank root = fabric.tiling().rank_of({root_row, 0});
+  const Index id = fabric.communicator().broadcast(static_cast<std::int64_t>(to_id(best[1])), root);
+  WAFER_CHECK(id != static_cast<Index>(none), "no logit is a number");
+  return id;
+}
+
+}  // namespace wafer::ops

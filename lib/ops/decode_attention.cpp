@@ -1,0 +1,167 @@
+#include "ops/decode_attention.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "kernels/activation.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/softmax.hpp"
+#include "ops/qk_norm.hpp"
+
+namespace wafer::ops {
+
+using fabric::AllReduce, fabric::Blocks, fabric::Fabric;
+using mesh::Axis, mesh::CoreCoord, mesh::Range;
+
+namespace {
+
+class TokenAttention {
+public:
+  TokenAttention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, const CacheView& cache)
+      : fabric_(fabric),
+        heads_(heads),
+        QKV_(QKV),
+        cache_(cache),
+        runs_(static_cast<Index>(heads.runs().size())) {}
+
+  // p(row, run): (KV heads x group, tokens of the row), the same on all columns of the run.
+  void scores() {
+    std::vector<Index> rows;
+    for (Index y = 0; y < fabric_.mesh().height; ++y) rows.push_back(y);
+    const AllReduce reduce(fabric_, Axis::x, run_segments(heads_, rows));
+    p_.resize(at(fabric_.mesh().height * runs_));
+    const auto length = [&](Index segment) {
+      return queries(segment % runs_) * cache_.count(segment / runs_);
+    };
+    reduce.run({length,
+                [&](Index segment, Index x, std::span<float> sum, bool first) {
+                  const CoreCoord core{segment / runs_, x};
+                  const Index d = heads_.dims(x);
+                  const Index tokens = cache_.count(core.y);
+                  for (Index k = 0; k < heads_.kv_heads_of(x).size(); ++k) {
+                    const Index group = heads_.group();
+                    const auto q = QKV_.vector(x).subspan(at(k * group * d), at(group * d));
+                    kernels::gemm_nt({q.data(), {group, d}}, cache_.keys(core).block(0, k * d, {tokens, d}),
+                                     {sum.data() + k * group * tokens, {group, tokens}},
+                                     first ? kernels::Output::overwrite : kernels::Output::add);
+                  }
+                },
+                kernels::add,
+                [&](Index segment) {
+                  p_[at(segment)].resize(at(length(segment)));
+                  return std::span(p_[at(segment)]);
+                }});
+  }
+
+  void mask(Index position, Index window) {
+    for_local_runs([&](Index y, Index run) {
+      const auto p = view(y, run);
+      for (Index n = 0; n < p.cols(); ++n) {
+        const Index key = cache_.first(y) + n;
+        if (key <= position && (window == 0 || key > position - window)) continue;
+        for (Index r = 0; r < p.rows(); ++r) p(r, n) = -std::numeric_limits<float>::infinity();
+      }
+    });
+  }
+
+  void softmax() {
+    const auto segments = one_column_per_run();
+    const AllReduce reduce(fabric_, Axis::y, segments);
+    std::vector<std::vector<float>> max(at(runs_));
+    sums_.resize(at(runs_));
+    const auto run_of = [&](Index segment) { return heads_.run_of(segments[at(segment)].line); };
+    const auto length = [&](Index segment) { return queries(run_of(segment)); };
+    const auto result = [&](std::vector<std::vector<float>>& of, Index segment) {
+      auto& values = of[at(run_of(segment))];
+      values.resize(at(length(segment)));
+      return std::span(values);
+    };
+    reduce.run({length,
+                [&](Index segment, Index y, std::span<float> most, bool first) {
+                  if (first) std::fill(most.begin(), most.end(), -std::numeric_limits<float>::infinity());
+                  const auto p = view(y, run_of(segment));
+                  for (Index r = 0; r < p.rows(); ++r)
+                    most[at(r)] = std::max(most[at(r)], kernels::row_max(p.row(r)));
+                },
+                kernels::maximum, [&](Index segment) { return result(max, segment); }});
+    reduce.run({length,
+                [&](Index segment, Index y, std::span<float> sum, bool first) {
+                  const auto p = view(y, run_of(segment));
+                  for (Index r = 0; r < p.rows(); ++r) {
+                    const float own = kernels::exponentials(p.row(r), max[at(run_of(segment))][at(r)]);
+                    sum[at(r)] = first ? own : sum[at(r)] + own;
+                  }
+                },
+                kernels::add, [&](Index segment) { return result(sums_, segment); }});
+  }
+
+  Blocks weighted_values(const AllReduce& columns) {
+    Blocks out(fabric_, fabric::Placement::copied(Axis::y, heads_.query()));
+    columns.run({[&](Index x) { return heads_.query().size(x); },
+                 [&](Index x, Index y, std::span<float> sum, bool first) {
+                   const auto p = view(y, heads_.run_of(x));
+                   const Index d = heads_.dims(x);
+                   const Index group = heads_.group();
+                   for (Index k = 0; k < heads_.kv_heads_of(x).size(); ++k)
+                     kernels::gemm(p.block(k * group, 0, {group, p.cols()}),
+                                   cache_.values({y, x}).block(0, k * d, {p.cols(), d}),
+                                   MatrixView<float>{sum.data() + k * group * d, {group, d}},
+                                   first ? kernels::Output::overwrite : kernels::Output::add);
+                 },
+                 kernels::add, [&](Index x) { return out.vector(x); }});
+    const Range tile = fabric_.tile().columns;
+    for (Index x = tile.begin; x < tile.end && fabric_.tile().cores() > 0; ++x) {
+      const auto& sums = sums_[at(heads_.run_of(x))];
+      for (std::size_t q = 0; q < sums.size(); ++q)
+        kernels::divide(out.vector(x).subspan(q * at(heads_.dims(x)), at(heads_.dims(x))), sums[q]);
+    }
+    return out;
+  }
+
+private:
+  Index queries(Index run) const {
+    return heads_.kv_heads_of(heads_.runs()[at(run)].begin).size() * heads_.group();
+  }
+  MatrixView<float> view(Index y, Index run) {
+    return {p_[at(y * runs_ + run)].data(), {queries(run), cache_.count(y)}};
+  }
+  template <class F>
+  void for_local_runs(F f) {
+    for (Index y = fabric_.tile().rows.begin; y < fabric_.tile().rows.end; ++y)
+      for (Index run = 0; run < runs_; ++run)
+        if (!p_[at(y * runs_ + run)].empty()) f(y, run);
+  }
+  // All columns of a run have the same p, so one column of each run and column of tiles stands for the
+  // others.
+  std::vector<fabric::Segment> one_column_per_run() const {
+    std::vector<fabric::Segment> segments;
+    const mesh::Tiling& tiling = fabric_.tiling();
+    for (const Range& run : heads_.runs())
+      for (Index x = run.begin; x < run.end; ++x)
+        if (x == run.begin || tiling.rank_of({0, x}) != tiling.rank_of({0, x - 1}))
+          segments.push_back({x, {0, fabric_.mesh().height}});
+    return segments;
+  }
+
+  const Fabric& fabric_;
+  const HeadLayout& heads_;
+  const Blocks& QKV_;
+  const CacheView& cache_;
+  Index runs_;
+  std::vector<std::vector<float>> p_;     // (rows x runs)
+  std::vector<std::vector<float>> sums_;  // (runs)
+};
+
+}  // namespace
+
+Blocks decode_attention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV,
+                        const CacheView& cache, Index position, Index window, const AllReduce& columns) {
+  TokenAttention attention(fabric, heads, QKV, cache);
+  attention.scores();
+  attention.mask(position, window);
+  attention.softmax();
+  return attention.weighted_values(columns);
+}
+
+}  // namespace wafer::ops

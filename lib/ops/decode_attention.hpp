@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+
+#include "fabric/all_reduce.hpp"
+#include "fabric/blocks.hpp"
+#include "ops/head_layout.hpp"
+
+namespace wafer::ops {
+
+/// The cache of one layer as attention reads it.
+struct CacheView {
+  /// Keys and values of a core: (tokens of its row, KV heads of its column x dims), oldest first.
+  std::function<MatrixView<const float>(mesh::CoreCoord)> keys;
+  std::function<MatrixView<const float>(mesh::CoreCoord)> values;
+  /// Tokens on a row, and the position of its first.
+  std::function<Index(Index row)> count;
+  std::function<Index(Index row)> first;
+};
+
+/// Attention of one token over the cache (decode): scores by an all-reduce in the run of columns, softmax and
+/// p V by all-reduces along Y.
+///
+/// @param QKV ([query | key | value])  copied along Y, rotated and scaled, in the cache already
+/// @param position of the token   @param window keys it sees, itself included; 0 = all
+/// @param columns all-reduce along Y over whole columns
+/// @return (heads d)  copied along Y, parts as heads.query()
+/// Collective.   Source: WaferLLM (OSDI 2025), Fig. 4.
+fabric::Blocks decode_attention(const fabric::Fabric& fabric, const HeadLayout& heads,
+                                const fabric::Blocks& QKV, const CacheView& cache, Index position,
+                                Index window, const fabric::AllReduce& columns);
+
+}  // namespace wafer::ops

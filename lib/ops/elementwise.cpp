@@ -1,0 +1,50 @@
+#include "ops/elementwise.hpp"
+
+#include <utility>
+
+#include "kernels/activation.hpp"
+
+namespace wafer::ops {
+
+using fabric::Blocks, fabric::Fabric, fabric::Placement;
+
+namespace {
+
+// Calls f(i, j) for every block on this rank.
+template <class F>
+void for_blocks(const Blocks& X, F f) {
+  for (Index i = 0; i < X.placement().rows().parts(); ++i)
+    for (Index j = 0; j < X.placement().cols().parts(); ++j)
+      if (X.here(i, j)) f(i, j);
+}
+
+}  // namespace
+
+void add(const Fabric&, const Blocks& Y, Blocks& X) {
+  for_blocks(X, [&](Index i, Index j) {
+    for (Index m = 0; m < X.shape(i, j).rows; ++m) kernels::add(Y(i, j).row(m), X(i, j).row(m));
+  });
+}
+
+void add_bias(std::span<const float> bias, Blocks& X) {
+  if (bias.empty()) return;
+  for_blocks(X, [&](Index i, Index j) {
+    std::vector<float> part;
+    for (const Index index : X.placement().cols().indices(j)) part.push_back(bias[at(index)]);
+    for (Index m = 0; m < X.shape(i, j).rows; ++m) kernels::add(part, X(i, j).row(m));
+  });
+}
+
+Blocks silu_product(const Fabric& fabric, const Blocks& gate_up, Placement placement) {
+  Blocks product(fabric, std::move(placement));
+  for_blocks(product, [&](Index i, Index j) {
+    const std::size_t width = at(product.shape(i, j).cols);
+    for (Index m = 0; m < product.shape(i, j).rows; ++m) {
+      const auto row = gate_up(i, j).row(m);
+      kernels::silu_product(row.first(width), row.last(width), product(i, j).row(m));
+    }
+  });
+  return product;
+}
+
+}  // namespace wafer::ops
