@@ -1,0 +1,131 @@
+#include "kv/cache.hpp"
+
+#include <numeric>
+
+#include "core/error.hpp"
+#include "fabric/exchange.hpp"
+
+namespace wafer::kv {
+
+using fabric::Blocks;
+using mesh::CoreCoord;
+
+namespace {
+
+std::vector<Index> offsets_of(const std::vector<Index>& counts) {
+  std::vector<Index> offsets = {0};
+  for (const Index count : counts) offsets.push_back(offsets.back() + count);
+  return offsets;
+}
+
+void push_back(std::vector<float>& to, std::span<const float> entry) {
+  to.insert(to.end(), entry.begin(), entry.end());
+}
+void pop_front(std::vector<float>& from, Index width) { from.erase(from.begin(), from.begin() + width); }
+
+}  // namespace
+
+Cache::Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index layers, Policy policy)
+    : fabric_(&fabric),
+      heads_(&heads),
+      policy_(policy),
+      counts_(at(fabric.mesh().height), 0),
+      offsets_(offsets_of(counts_)),
+      before_(offsets_),
+      entries_(at(layers), std::vector<Entries>(at(fabric.tile().columns.size()))) {}
+
+std::int64_t Cache::bytes() const {
+  std::size_t floats = 0;
+  for (const auto& layer : entries_)
+    for (const Entries& column : layer) floats += column.keys.size() + column.values.size();
+  return static_cast<std::int64_t>(floats * sizeof(float));
+}
+
+fabric::Placement Cache::placement(Index tokens) const {
+  return fabric::Placement::plain(Partition::even(tokens, fabric_->mesh().height), heads_->key());
+}
+
+void Cache::fill(Index layer, const Blocks& keys, const Blocks& values) {
+  const mesh::Tile& tile = fabric_->tile();
+  tokens_ = keys.placement().rows().length();
+  counts_ = initial_counts(tokens_, fabric_->mesh().height);
+  offsets_ = before_ = offsets_of(counts_);
+  for (Index x = tile.columns.begin; x < tile.columns.end; ++x) {
+    Entries& column = entries(layer, x);
+    WAFER_CHECK(column.keys.empty(), "a prompt fills an empty cache");
+    for (Index y = tile.rows.begin; y < tile.rows.end; ++y) {
+      push_back(column.keys, {keys(y, x).data(), at(keys.shape(y, x).size())});
+      push_back(column.values, {values(y, x).data(), at(values.shape(y, x).size())});
+    }
+  }
+}
+
+void Cache::begin_token() {
+  before_ = offsets_;
+  add_token(policy_, counts_);
+  offsets_ = offsets_of(counts_);
+  ++tokens_;
+}
+
+void Cache::append(Index layer, const Blocks& QKV) {
+  const mesh::Tile& tile = fabric_->tile();
+  if (tile.cores() == 0) return;
+  const std::size_t top = at(tile.rows.begin);
+  const std::size_t bottom = at(tile.rows.end);
+  const bool hands_up = offsets_[top] > before_[top];
+  const bool gains = offsets_[bottom] > before_[bottom];
+  const bool gains_new = gains && before_[bottom] == tokens_ - 1;
+  std::vector<float> up, from_below;
+  fabric::Exchange exchange(fabric_->communicator());
+  if (gains && !gains_new) {
+    std::size_t floats = 0;
+    for (Index x = tile.columns.begin; x < tile.columns.end; ++x) floats += 2 * at(width(x));
+    from_below.resize(floats);
+    exchange.receive(fabric_->tiling().rank_of({tile.rows.end, tile.columns.begin}),
+                     std::as_writable_bytes(std::span(from_below)));
+  }
+  if (hands_up && before_[top] < before_[bottom]) {  // the oldest entry of this rank's top row
+    for (Index x = tile.columns.begin; x < tile.columns.end; ++x) {
+      Entries& column = entries(layer, x);
+      push_back(up, std::span(column.keys).first(at(width(x))));
+      push_back(up, std::span(column.values).first(at(width(x))));
+      pop_front(column.keys, width(x));
+      pop_front(column.values, width(x));
+    }
+    exchange.send(fabric_->tiling().rank_of({tile.rows.begin - 1, tile.columns.begin}),
+                  std::as_bytes(std::span(up)));
+  }
+  exchange.wait();
+  std::size_t taken = 0;
+  for (Index x = tile.columns.begin; x < tile.columns.end && gains; ++x) {
+    Entries& column = entries(layer, x);
+    const std::size_t n = at(width(x));
+    const auto fresh =
+        gains_new ? QKV.vector(x).last(2 * n) : std::span<const float>(from_below).subspan(taken, 2 * n);
+    push_back(column.keys, fresh.first(n));
+    push_back(column.values, fresh.last(n));
+    taken += 2 * n;
+  }
+}
+
+ops::CacheView Cache::view(Index layer) const {
+  const auto core_view = [this, layer](CoreCoord core, std::vector<float> Entries::*what) {
+    const Entries& column = entries_[at(layer)][at(column_number(core.x))];
+    const Index skipped = offsets_[at(core.y)] - offsets_[at(fabric_->tile().rows.begin)];
+    return MatrixView<const float>((column.*what).data() + skipped * width(core.x),
+                                   {counts_[at(core.y)], width(core.x)});
+  };
+  return {[core_view](CoreCoord core) { return core_view(core, &Entries::keys); },
+          [core_view](CoreCoord core) { return core_view(core, &Entries::values); },
+          [this](Index row) { return counts_[at(row)]; }, [this](Index row) { return offsets_[at(row)]; }};
+}
+
+void Cache::clear() {
+  tokens_ = 0;
+  counts_.assign(counts_.size(), 0);
+  offsets_ = before_ = offsets_of(counts_);
+  for (auto& layer : entries_)
+    for (Entries& column : layer) column = {};
+}
+
+}  // namespace wafer::kv

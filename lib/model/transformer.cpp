@@ -1,0 +1,145 @@
+#include "model/transformer.hpp"
+
+#include <utility>
+
+#include "core/error.hpp"
+#include "fabric/agree.hpp"
+#include "fabric/redistribute.hpp"
+#include "model/loader.hpp"
+#include "ops/argmax.hpp"
+#include "ops/gemv.hpp"
+#include "ops/mesh_gemm.hpp"
+#include "ops/qk_norm.hpp"
+
+namespace wafer::model {
+
+using checkpoint::Checkpoint, checkpoint::Weight;
+using fabric::AllReduce, fabric::Communicator, fabric::Fabric, fabric::Placement;
+using mesh::Axis;
+
+namespace {
+
+std::vector<Index> all_rows(const Fabric& fabric) {
+  std::vector<Index> rows;
+  for (Index y = 0; y < fabric.mesh().height; ++y) rows.push_back(y);
+  return rows;
+}
+
+Fabric make_fabric(const Communicator& communicator, mesh::Mesh mesh, const Options& options) {
+  return {communicator, mesh::Tiling(mesh, communicator.size(), options.ranks_grid), options.threads};
+}
+
+}  // namespace
+
+Transformer::Transformer(const Communicator& communicator, const Checkpoint& checkpoint,
+                         const Options& options, bool for_prefill, const std::function<void(Index)>& progress)
+    : communicator_(&communicator),
+      checkpoint_(&checkpoint),
+      config_(&checkpoint.config()),
+      options_(options),
+      prefill_fabric_(make_fabric(communicator, options.prefill_mesh, options)),
+      decode_fabric_(make_fabric(communicator, options.decode_mesh, options)),
+      prefill_cut_(*config_, options.prefill_mesh),
+      decode_cut_(*config_, options.decode_mesh),
+      prefill_rows_(AllReduce::of_lines(prefill_fabric_, Axis::x, options.tree)),
+      prefill_runs_(prefill_fabric_, Axis::x,
+                    ops::run_segments(prefill_cut_.heads, all_rows(prefill_fabric_)), options.tree),
+      decode_columns_(AllReduce::of_lines(decode_fabric_, Axis::y, options.tree)),
+      decode_rows_(AllReduce::of_lines(decode_fabric_, Axis::x, options.tree)),
+      decode_copies_(AllReduce::of_copies(decode_fabric_, Axis::y, options.tree)),
+      decode_run_copies_(decode_fabric_, Axis::x,
+                         ops::run_segments(decode_cut_.heads, fabric::first_lines(decode_fabric_, Axis::x)),
+                         options.tree),
+      placed_for_prefill_(for_prefill),
+      cache_(decode_fabric_, decode_cut_.heads, config_->layers, options.kv) {
+  fabric::agree(communicator, [&] {
+    const Fabric& fabric = for_prefill ? prefill_fabric_ : decode_fabric_;
+    const auto placements =
+        for_prefill ? prefill_placements(fabric, prefill_cut_) : decode_placements(decode_cut_);
+    const Placement table = Placement::plain(decode_cut_.hidden_y, decode_cut_.vocab);
+    table_ = load_matrix(checkpoint, {{Weight::embedding}}, decode_fabric_, table);
+    if (!config_->tied_embeddings)
+      head_ = load_matrix(checkpoint, {{Weight::lm_head}}, decode_fabric_, table);
+    final_norm_ = checkpoint.read_vector({Weight::final_norm});
+    for (Index layer = 0; layer < config_->layers; ++layer) {
+      layers_.push_back(load_layer(checkpoint, layer, fabric, placements));
+      vectors_.push_back(load_vectors(checkpoint, layer));
+      if (progress) progress(layer + 1);
+    }
+  });
+}
+
+void Transformer::check_sequence(std::span<const Index> ids) const {
+  const Index most = config_->longest_sequence();
+  const Index length = tokens_ + static_cast<Index>(ids.size());
+  if (length > most)
+    throw FitError({.what = "the sequence does not fit the model's context",
+                    .got = std::to_string(length) + " tokens",
+                    .expected = "at most " + std::to_string(most)});
+  for (const Index id : ids)
+    if (id < 0 || id >= config_->vocab)
+      throw FitError({.what = "token id " + std::to_string(id) + " is not in the vocabulary",
+                      .expected = "0 to " + std::to_string(config_->vocab - 1)});
+}
+
+std::vector<float> Transformer::all_logits() {
+  const auto placement = ops::mesh_gemm_right(prefill_fabric_, prefill_cut_.hidden_x, prefill_cut_.vocab);
+  Blocks head;
+  fabric::agree(*communicator_,
+                [&] { head = load_matrix(*checkpoint_, {{Weight::lm_head}}, prefill_fabric_, placement); });
+  return fabric::gather(prefill_fabric_, ops::mesh_gemm(prefill_fabric_, X_, head));
+}
+
+void Transformer::transition() {
+  if (placed_for_prefill_) {
+    const auto placements = decode_placements(decode_cut_);
+    for (LayerMatrices& layer : layers_)
+      layer = moved(std::move(layer), prefill_fabric_, decode_fabric_, placements);
+    placed_for_prefill_ = false;
+  }
+  if (prompt_.empty()) return;
+  const Placement place = cache_.placement(tokens_);
+  for (Index layer = 0; layer < config_->layers; ++layer) {
+    Blocks keys(decode_fabric_, place), values(decode_fabric_, place);
+    fabric::redistribute(prefill_fabric_, prompt_[at(layer)].first, decode_fabric_, keys);
+    fabric::redistribute(prefill_fabric_, prompt_[at(layer)].second, decode_fabric_, values);
+    cache_.fill(layer, keys, values);
+    prompt_[at(layer)] = {};
+  }
+  prompt_.clear();
+}
+
+void Transformer::back_to_prefill() {
+  reset();
+  if (placed_for_prefill_) return;
+  const auto placements = prefill_placements(prefill_fabric_, prefill_cut_);
+  for (LayerMatrices& layer : layers_)
+    layer = moved(std::move(layer), decode_fabric_, prefill_fabric_, placements);
+  placed_for_prefill_ = true;
+}
+
+void Transformer::reset() {
+  cache_.clear();
+  prompt_.clear();
+  X_ = Blocks();
+  h_.reset();
+  tokens_ = 0;
+}
+
+// The last token's logits, part x at the root of column x.
+fabric::Blocks Transformer::head_logits() {
+  WAFER_CHECK(h_.has_value(), "logits follow a forward");
+  return ops::mesh_gemv_to_root(decode_fabric_, Axis::y, decode_columns_, *h_, head_ ? *head_ : table_);
+}
+
+Index Transformer::greedy() { return ops::argmax(decode_fabric_, head_logits(), decode_columns_.root(0)); }
+
+std::vector<float> Transformer::logits() { return fabric::gather(decode_fabric_, head_logits()); }
+
+std::int64_t Transformer::weight_bytes() const {
+  auto bytes = static_cast<std::int64_t>(table_.bytes() + (head_ ? head_->bytes() : 0));
+  for (const LayerMatrices& layer : layers_) bytes += bytes_of(layer);
+  return bytes;
+}
+
+}  // namespace wafer::model

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "fabric/all_reduce.hpp"
+#include "fabric/fabric.hpp"
+#include "kv/cache.hpp"
+#include "model/weights.hpp"
+
+namespace wafer::model {
+
+/// How a model is put on the wafer.
+struct Options {
+  mesh::Mesh prefill_mesh;
+  mesh::Mesh decode_mesh;
+  std::optional<mesh::Mesh> ranks_grid;  // of both meshes
+  int threads = 1;
+  kv::Policy kv = kv::Policy::shift;
+  fabric::TreeShape tree;
+};
+
+/// Called with what lies on the residual stream: 0 the embedding, l after layer l, the last after the final
+/// norm. `hidden` is (tokens, E) at rank 0 and empty on the other ranks.
+using HiddenObserver = std::function<void(Index layer, const std::vector<float>& hidden)>;
+
+/// A whole transformer on the emulated mesh: prefill by MeshGEMM, the transition, decode by MeshGEMV with a
+/// KV cache that is spread over the rows. Weights are in memory once, where the current phase wants them. All
+/// members are collective: every rank calls them with the same arguments. `communicator` and `checkpoint`
+/// must outlive it.
+class Transformer {
+public:
+  /// Loads the weights where prefill (or, with `for_prefill` false, decode) wants them.
+  /// @param progress called with the layers loaded
+  Transformer(const fabric::Communicator& communicator, const checkpoint::Checkpoint& checkpoint,
+              const Options& options, bool for_prefill, const std::function<void(Index)>& progress = {});
+
+  /// Runs a prompt from an empty cache: tokens over rows, features over columns.
+  /// @throws FitError for an empty prompt, one that is longer than the model allows, or an id that is not in
+  /// the vocabulary
+  void prefill(std::span<const Index> ids, const HiddenObserver& observe = {});
+  /// Logits of all the prompt's positions, (T, V) at rank 0; reads the head a second time.
+  std::vector<float> all_logits();
+
+  /// Moves cache, weights and the last token's hidden state to where decode wants them. Nothing to do where
+  /// they are there.
+  void transition();
+  /// Moves the weights back and forgets the sequence.
+  void back_to_prefill();
+
+  /// Runs one token through decode.
+  void decode(Index id, const HiddenObserver& observe = {});
+
+  /// The likeliest next token, found on the mesh.
+  Index greedy();
+  /// Logits of the last token, (V) at rank 0.
+  std::vector<float> logits();
+
+  /// Forgets the sequence; the weights stay where they are.
+  void reset();
+
+  Index tokens() const { return tokens_; }
+  const kv::Cache& cache() const { return cache_; }
+  const fabric::Fabric& prefill_fabric() const { return prefill_fabric_; }
+  const fabric::Fabric& decode_fabric() const { return decode_fabric_; }
+  const Cut& prefill_cut() const { return prefill_cut_; }
+  const Cut& decode_cut() const { return decode_cut_; }
+  /// Bytes of all weights on this rank.
+  std::int64_t weight_bytes() const;
+
+private:
+  using Blocks = fabric::Blocks;
+  void check_sequence(std::span<const Index> ids) const;
+  void prefill_layer(Index layer, Blocks& X);
+  Blocks decode_layer(Index layer, Blocks h);
+  void keep_keys_and_values(const Blocks& QKV);
+  Blocks head_logits();
+
+  const fabric::Communicator* communicator_;
+  const checkpoint::Checkpoint* checkpoint_;
+  const checkpoint::ModelConfig* config_;
+  Options options_;
+  fabric::Fabric prefill_fabric_;
+  fabric::Fabric decode_fabric_;
+  Cut prefill_cut_;
+  Cut decode_cut_;
+  fabric::AllReduce prefill_rows_;       // whole rows
+  fabric::AllReduce prefill_runs_;       // the runs of every row
+  fabric::AllReduce decode_columns_;     // whole columns
+  fabric::AllReduce decode_rows_;        // whole rows
+  fabric::AllReduce decode_copies_;      // one column for all
+  fabric::AllReduce decode_run_copies_;  // the runs of one row for all
+  bool placed_for_prefill_;
+  std::vector<LayerMatrices> layers_;
+  std::vector<LayerVectors> vectors_;
+  std::vector<float> final_norm_;
+  Blocks table_;                // (E, V) embedding, and head where tied: E_y V_x on the decode mesh
+  std::optional<Blocks> head_;  // (E, V) where not tied
+  kv::Cache cache_;
+  Index tokens_ = 0;
+  std::vector<std::pair<Blocks, Blocks>> prompt_;  // (layers) keys and values on the prefill mesh
+  Blocks X_;                                       // (T, E) the prompt after the final norm
+  std::optional<Blocks> h_;  // (E) the last token after the final norm, on the decode mesh
+};
+
+}  // namespace wafer::model

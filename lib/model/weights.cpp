@@ -1,0 +1,106 @@
+#include "model/weights.hpp"
+
+#include <utility>
+
+#include "fabric/redistribute.hpp"
+#include "model/loader.hpp"
+#include "ops/mesh_gemm.hpp"
+
+namespace wafer::model {
+
+using checkpoint::Checkpoint, checkpoint::ModelConfig, checkpoint::Weight;
+using fabric::Blocks, fabric::Fabric, fabric::Placement;
+
+namespace {
+
+// Column x has its part of the gate and, behind it, the same part of up.
+Partition fused_gate_up(const Partition& ffn) {
+  std::vector<std::vector<Index>> lists;
+  for (Index x = 0; x < ffn.parts(); ++x) {
+    const auto part = ffn.indices(x);
+    lists.emplace_back(part.begin(), part.end());
+    for (const Index f : part) lists.back().push_back(ffn.length() + f);
+  }
+  return Partition::of_lists(lists);
+}
+
+std::vector<float> joined(const Checkpoint& checkpoint, bool present, std::initializer_list<Weight> parts,
+                          Index layer) {
+  std::vector<float> all;
+  if (!present) return all;
+  for (const Weight part : parts) {
+    const auto values = checkpoint.read_vector({part, layer});
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+Cut::Cut(const ModelConfig& config, mesh::Mesh mesh)
+    : heads(mesh.width, config.kv_heads, config.group(), config.head_dim),
+      hidden_x(Partition::even(config.hidden, mesh.width)),
+      hidden_y(Partition::even(config.hidden, mesh.height)),
+      ffn(Partition::even(config.ffn, mesh.width)),
+      gate_up(fused_gate_up(ffn)),
+      vocab(Partition::even(config.vocab, mesh.width)) {}
+
+LayerPlacements prefill_placements(const Fabric& fabric, const Cut& cut) {
+  return {ops::mesh_gemm_right(fabric, cut.hidden_x, cut.heads.fused()),
+          ops::mesh_gemm_right(fabric, cut.heads.query(), cut.hidden_x),
+          ops::mesh_gemm_right(fabric, cut.hidden_x, cut.gate_up),
+          ops::mesh_gemm_right(fabric, cut.ffn, cut.hidden_x)};
+}
+
+LayerPlacements decode_placements(const Cut& cut) {
+  return {Placement::plain(cut.hidden_y, cut.heads.fused()),
+          Placement::turned(cut.heads.query(), cut.hidden_y), Placement::plain(cut.hidden_y, cut.gate_up),
+          Placement::turned(cut.ffn, cut.hidden_y)};
+}
+
+LayerMatrices load_layer(const Checkpoint& checkpoint, Index layer, const Fabric& fabric,
+                         const LayerPlacements& to) {
+  return {
+      load_matrix(checkpoint, {{Weight::q, layer}, {Weight::k, layer}, {Weight::v, layer}}, fabric, to.qkv),
+      load_matrix(checkpoint, {{Weight::o, layer}}, fabric, to.o),
+      load_matrix(checkpoint, {{Weight::gate, layer}, {Weight::up, layer}}, fabric, to.gate_up),
+      load_matrix(checkpoint, {{Weight::down, layer}}, fabric, to.down)};
+}
+
+LayerVectors load_vectors(const Checkpoint& checkpoint, Index layer) {
+  const ModelConfig& config = checkpoint.config();
+  const auto join = [&](bool present, std::initializer_list<Weight> parts) {
+    return joined(checkpoint, present, parts, layer);
+  };
+  return {.attention_norm = join(true, {Weight::attention_norm}),
+          .ffn_norm = join(true, {Weight::ffn_norm}),
+          .qkv_bias = join(config.qkv_bias, {Weight::q_bias, Weight::k_bias, Weight::v_bias}),
+          .o_bias = join(config.o_bias, {Weight::o_bias}),
+          .gate_up_bias = join(config.mlp_bias, {Weight::gate_bias, Weight::up_bias}),
+          .down_bias = join(config.mlp_bias, {Weight::down_bias}),
+          .q_norm = join(config.qk_norm, {Weight::q_norm}),
+          .k_norm = join(config.qk_norm, {Weight::k_norm})};
+}
+
+LayerMatrices moved(LayerMatrices from, const Fabric& from_fabric, const Fabric& to_fabric,
+                    const LayerPlacements& to) {
+  const auto move = [&](Blocks& matrix, const Placement& placement) {
+    Blocks there(to_fabric, placement, matrix.type());
+    fabric::redistribute(from_fabric, matrix, to_fabric, there);
+    matrix = Blocks();
+    return there;
+  };
+  LayerMatrices layer;
+  layer.qkv = move(from.qkv, to.qkv);
+  layer.o = move(from.o, to.o);
+  layer.gate_up = move(from.gate_up, to.gate_up);
+  layer.down = move(from.down, to.down);
+  return layer;
+}
+
+std::int64_t bytes_of(const LayerMatrices& layer) {
+  return static_cast<std::int64_t>(layer.qkv.bytes() + layer.o.bytes() + layer.gate_up.bytes() +
+                                   layer.down.bytes());
+}
+
+}  // namespace wafer::model

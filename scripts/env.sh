@@ -1,0 +1,7 @@
+# Sourced by the other scripts. What Open MPI needs to start more ranks than there are CPUs, and to start as
+# root inside a container; other MPIs ignore these names.
+export OMPI_ALLOW_RUN_AS_ROOT=1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none  # containers forbid reading another process's memory
