@@ -3,14 +3,19 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
+
+#include <unistd.h>
 
 namespace wafer::test {
 
-/// An empty directory for a model, gone at the end of the test.
+/// An empty directory for a model, gone at the end of the test. Its name holds the process, so
+/// that tests may run side by side.
 class TemporaryModel {
 public:
   explicit TemporaryModel(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() / ("wafermesh_reference_" + name)) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("wafermesh_" + name + "_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "checkpoint/checkpoint.hpp"
+#include "fabric/communicator.hpp"
+#include "model/transformer.hpp"
+
+namespace wafer::app {
+
+/// What a subcommand does once the command line is read; collective. Returns the program's exit code.
+using Action = std::function<int(const fabric::Communicator&)>;
+
+/// The flags that every subcommand on the mesh has, as typed.
+struct MeshFlags {
+  std::string mesh;
+  std::string ranks_grid;
+  int threads = 1;
+  bool json = false;
+  bool quiet = false;
+
+  void add_to(CLI::App& command);
+  /// The mesh; without --mesh one core a rank, in a row.
+  mesh::Mesh mesh_for(const fabric::Communicator& world) const;
+  std::optional<mesh::Mesh> grid() const;
+};
+
+/// Flags of what runs a model.
+struct ModelFlags {
+  std::string model;
+  std::string decode_mesh;
+  std::string kv = "shift";
+
+  void add_to(CLI::App& command);
+  model::Options options(const MeshFlags& flags, const fabric::Communicator& world) const;
+};
+
+/// data/folio, where it is installed or in the source tree.
+std::string default_model();
+
+/// Opens a model on every rank; all fail alike. Collective.
+checkpoint::Checkpoint open_model(const fabric::Communicator& world, const std::string& path);
+
+/// "1,2,3" to ids. @throws UsageError
+std::vector<Index> parse_ids(const std::string& text);
+
+/// Seconds since an arbitrary start.
+double now();
+
+/// Overwrites one line on a terminal at rank 0; silent in a pipe, elsewhere, or when `quiet`.
+void show_progress(const fabric::Communicator& world, bool quiet, const std::string& line);
+
+/// Memory that this process had at most. [bytes]
+std::int64_t peak_memory();
+
+/// Each adds its subcommand and returns its action through `chosen` when the command line names it.
+void add_generate(CLI::App& app, Action& chosen);
+void add_verify(CLI::App& app, Action& chosen);
+void add_gemm(CLI::App& app, Action& chosen);
+void add_convert(CLI::App& app, Action& chosen);
+void add_inspect(CLI::App& app, Action& chosen);
+
+}  // namespace wafer::app
