@@ -16,7 +16,8 @@ float exponentials(std::span<float> x, float max) {
   float sum = 0.0F;
   constexpr float none = -std::numeric_limits<float>::infinity();
   for (float& value : x) {
-    value = value == none ? 0.0F : std::exp(value - max);  // -inf - -inf would be NaN where nothing is visible
+    value =
+        value == none ? 0.0F : std::exp(value - max);  // -inf - -inf would be NaN where nothing is visible
     sum += value;
   }
   return sum;

@@ -18,10 +18,10 @@ enum class ExitCode : int {
 
 /// The parts of an error message; empty ones are left out.
 struct Problem {
-  std::string what{};    ///< the thing that is wrong, by name
-  std::string got{};     ///< what was found
-  std::string expected{};///< what would have been right
-  std::string remedy{};  ///< what to try
+  std::string what{};      ///< the thing that is wrong, by name
+  std::string got{};       ///< what was found
+  std::string expected{};  ///< what would have been right
+  std::string remedy{};    ///< what to try
 };
 
 /// "what; got X; expected Y; try Z" on one line: line breaks inside the parts become spaces.

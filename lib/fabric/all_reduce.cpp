@@ -54,7 +54,8 @@ std::vector<Index> first_lines(const Fabric& fabric, Axis axis) {
   const mesh::Tiling& tiling = fabric.tiling();
   std::vector<Index> lines;
   for (Index line = 0; line < fabric.mesh().lines(axis); ++line)
-    if (line == 0 || tiling.rank_of(mesh::core_at(axis, line, 0)) != tiling.rank_of(mesh::core_at(axis, line - 1, 0)))
+    if (line == 0 ||
+        tiling.rank_of(mesh::core_at(axis, line, 0)) != tiling.rank_of(mesh::core_at(axis, line - 1, 0)))
       lines.push_back(line);
   return lines;
 }

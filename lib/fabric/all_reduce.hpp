@@ -47,7 +47,8 @@ public:
 
   /// Every line of the mesh along the axis, whole.
   static AllReduce of_lines(const Fabric& fabric, mesh::Axis axis, TreeShape shape = {});
-  /// For values that are the same on every line along the axis: one line for each row or column of tiles stands for all.
+  /// For values that are the same on every line along the axis: one line for each row or column of tiles
+  /// stands for all.
   static AllReduce of_copies(const Fabric& fabric, mesh::Axis axis, TreeShape shape = {});
 
   /// Collective among the ranks that share lines. Segment numbers are those of the list given.
