@@ -73,7 +73,9 @@ void Cache::append(Index layer, const Blocks& QKV) {
   const std::size_t top = at(tile.rows.begin);
   const std::size_t bottom = at(tile.rows.end);
   const bool hands_up = offsets_[top] > before_[top];
-  const bool gains = offsets_[bottom] > before_[bottom];
+  // The entry behind the last one, unless it went straight to a row above (the first tokens fill the rows
+  // from the top).
+  const bool gains = offsets_[bottom] > before_[bottom] && before_[bottom] >= offsets_[top];
   const bool gains_new = gains && before_[bottom] == tokens_ - 1;
   std::vector<float> up, from_below;
   fabric::Exchange exchange(fabric_->communicator());
