@@ -36,6 +36,7 @@ std::vector<Overlap> overlaps(const Partition& from, Index part, const Partition
 
 std::vector<std::vector<Overlap>> all_overlaps(const Partition& from, const Partition& to) {
   std::vector<std::vector<Overlap>> all;
+  all.reserve(at(from.parts()));
   for (Index part = 0; part < from.parts(); ++part) all.push_back(overlaps(from, part, to));
   return all;
 }

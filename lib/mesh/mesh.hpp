@@ -29,7 +29,7 @@ struct RingPos {
 struct Rank {
   int value = 0;
   friend bool operator==(const Rank&, const Rank&) = default;
-  friend auto operator<=>(const Rank&, const Rank&) = default;
+  friend bool operator<(const Rank& a, const Rank& b) { return a.value < b.value; }
 };
 
 /// height x width cores.

@@ -48,8 +48,8 @@ Blocks Transformer::decode_layer(Index layer, Blocks h) {
   Blocks QKV = ops::mesh_gemv(fabric, Axis::y, decode_columns_, a, weights.qkv);
   ops::add_bias(vectors.qkv_bias, QKV);
   if (config_->qk_norm)
-    ops::qk_norm(fabric, heads, decode_run_copies_, fabric::first_lines(fabric, Axis::x), vectors.q_norm,
-                 vectors.k_norm, eps, [&](CoreCoord core) { return QKV(0, core.x); });
+    ops::qk_norm(fabric, heads, decode_run_copies_, fabric::first_lines(fabric, Axis::x),
+                 {vectors.q_norm, vectors.k_norm, eps}, [&](CoreCoord core) { return QKV(0, core.x); });
   const auto frequencies = rope_frequencies(*config_, tokens_);
   const mesh::Range columns = fabric.tile().columns;
   for (Index x = columns.begin; x < columns.end && fabric.tile().cores() > 0; ++x)

@@ -64,7 +64,7 @@ void Transformer::prefill_layer(Index layer, Blocks& X) {
   if (config_->qk_norm) {
     std::vector<Index> rows;
     for (Index y = 0; y < fabric.mesh().height; ++y) rows.push_back(y);
-    ops::qk_norm(fabric, heads, prefill_runs_, rows, vectors.q_norm, vectors.k_norm, eps,
+    ops::qk_norm(fabric, heads, prefill_runs_, rows, {vectors.q_norm, vectors.k_norm, eps},
                  [&](CoreCoord core) { return QKV(core.y, core.x); });
   }
   const auto frequencies = rope_frequencies(*config_, tokens_);

@@ -8,18 +8,22 @@
 
 namespace wafer::ops {
 
+/// The learned weights of the norms over head_dim.
+struct QkNormWeights {
+  std::span<const float> query;  // (d)
+  std::span<const float> key;    // (d)
+  float eps = 0.0F;
+};
+
 /// RMSNorm of every query and key head over head_dim, in place; a head's dimensions are cut over its run of
 /// columns.
 ///
-/// @param runs  all-reduce along X over the runs of rows (prefill: every row; decode: one row stands for its
-/// copies),
-///              segments in the order row after row, run after run
-/// @param lines the row of each group of segments
+/// @param rows  whose tokens are normed (prefill: every row; decode: one row stands for its copies)
+/// @param runs  all-reduce along X over run_segments(heads, rows)
 /// @param block_at  (tokens, [query | key | value]) of a core
 /// Collective. Cost: one all-reduce in the run of one number per token and head.
 void qk_norm(const fabric::Fabric& fabric, const HeadLayout& heads, const fabric::AllReduce& runs,
-             const std::vector<Index>& lines, std::span<const float> query_gamma,
-             std::span<const float> key_gamma, float eps,
+             const std::vector<Index>& rows, const QkNormWeights& weights,
              const std::function<MatrixView<float>(mesh::CoreCoord)>& block_at);
 
 /// The segments that qk_norm and attention reduce over: the runs of the given rows.
