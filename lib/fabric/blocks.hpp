@@ -24,7 +24,7 @@ public:
     return static_cast<std::size_t>(shape(i, j).size()) * size_of(type_);
   }
 
-  /// Whether block (i, j) can be used on this rank: it lies here, or visits.
+  /// Whether block (i, j) can be used on this rank: it lies here, or visits, or has no elements.
   bool here(Index i, Index j) const { return address_[slot(i, j)] != nullptr; }
 
   /// Block (i, j), stored as float32. @pre here(i, j)
