@@ -5,11 +5,19 @@
 
 #include <cblas.h>
 
-#include "core/error.hpp"
+#include "kernels/vector_clones.hpp"
 
 namespace wafer::kernels {
 
 namespace {
+
+WAFER_VECTOR_CLONES void widen_bf16(const std::uint16_t* from, Index n, float* __restrict to) {
+  for (Index k = 0; k < n; ++k) to[k] = float_of_bf16(from[k]);
+}
+
+WAFER_VECTOR_CLONES void widen_f16(const std::uint16_t* from, Index n, float* __restrict to) {
+  for (Index k = 0; k < n; ++k) to[k] = float_of_f16(from[k]);
+}
 
 blasint blas(Index n) { return static_cast<blasint>(n); }
 
@@ -59,14 +67,6 @@ void gemm_nt(MatrixView<const float> A, MatrixView<const float> B, MatrixView<fl
   multiply(CblasTrans, A, B, C, output);
 }
 
-void gemv_add(std::span<const float> a, TypedView B, std::span<float> c) {
-  assert(static_cast<Index>(a.size()) == B.rows() && static_cast<Index>(c.size()) == B.cols());
-  if (B.shape.size() == 0) return;
-  const auto matrix = B.type == DType::f32 ? MatrixView<const float>(B.as_f32(), B.shape) : widened(B);
-  cblas_sgemv(CblasRowMajor, CblasTrans, blas(B.rows()), blas(B.cols()), 1.0F, matrix.data(),
-              stride_of(matrix), a.data(), 1, 1.0F, c.data(), 1);
-}
-
 void widen(DType type, const std::byte* from, std::span<float> to) {
   const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
   switch (type) {
@@ -74,11 +74,9 @@ void widen(DType type, const std::byte* from, std::span<float> to) {
     std::copy_n(reinterpret_cast<const float*>(from), to.size(), to.data());
     return;
   case DType::bf16:
-    for (std::size_t k = 0; k < to.size(); ++k) to[k] = float_of_bf16(bits[k]);
-    return;
+    return widen_bf16(bits, static_cast<Index>(to.size()), to.data());
   case DType::f16:
-    for (std::size_t k = 0; k < to.size(); ++k) to[k] = float_of_f16(bits[k]);
-    return;
+    return widen_f16(bits, static_cast<Index>(to.size()), to.data());
   }
 }
 

@@ -27,14 +27,7 @@ void gemm(MatrixView<const float> A, MatrixView<const float> B, MatrixView<float
 /// @param C (m, n), overlaps neither A nor B
 void gemm_nt(MatrixView<const float> A, MatrixView<const float> B, MatrixView<float> C, Output output);
 
-/// c += a B on one core.
-///
-/// @param a (k)
-/// @param B (k, n)
-/// @param c (n)
-void gemv_add(std::span<const float> a, TypedView B, std::span<float> c);
-
-/// `count` elements stored as `type` to float32.
+/// Elements stored as `type` to float32.
 void widen(DType type, const std::byte* from, std::span<float> to);
 
 /// Makes the library that does the local products run on one thread, as equal bits demand, and names it:

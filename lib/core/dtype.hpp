@@ -38,15 +38,15 @@ constexpr std::uint16_t bf16_of(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-/// IEEE half to float32: exact.
+/// IEEE half to float32: exact. Without branches, so that loops over it become vector code.
 constexpr float float_of_f16(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-  const std::uint32_t exponent = (bits >> 10) & 0x1fU;
-  const std::uint32_t fraction = bits & 0x3ffU;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (fraction << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24F;  // zero and subnormals
-  return sign != 0 ? -magnitude : magnitude;
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fffU) << 13;
+  // The exponents' biases differ by 112; the product makes subnormals normal. Infinity and NaN get the
+  // exponent of theirs.
+  const auto scaled = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
+  const std::uint32_t special = magnitude >= 0x0f800000U ? 0x7f800000U : 0U;
+  return std::bit_cast<float>(sign | scaled | special);
 }
 
 /// float32 to IEEE half: nearest, ties to even; too large becomes infinity, NaN stays NaN.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/activation.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemv.hpp"
 
 namespace wafer::ops {
 
