@@ -2,11 +2,10 @@
 
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "core/error.hpp"
 #include "fabric/agree.hpp"
@@ -19,12 +18,11 @@ void MeshFlags::add_to(CLI::App& command) {
                      "how the ranks tile the mesh, rows x columns (default: smallest tiles)");
   command.add_option("--threads", threads, "threads of each rank; changes no result")
       ->check(CLI::Range(1, 1024));
-  command.add_flag("--json", json, "print one JSON object");
-  command.add_flag("--quiet", quiet, "no progress and no summary");
 }
 
-mesh::Mesh MeshFlags::mesh_for(const fabric::Communicator& world) const {
-  return mesh.empty() ? mesh::Mesh{1, world.size()} : mesh::parse_mesh(mesh, "--mesh");
+mesh::Tiling MeshFlags::tiling(const fabric::Communicator& world) const {
+  const mesh::Mesh cores = mesh.empty() ? mesh::Mesh{1, world.size()} : mesh::parse_mesh(mesh, "--mesh");
+  return {cores, world.size(), grid()};
 }
 
 std::optional<mesh::Mesh> MeshFlags::grid() const {
@@ -43,10 +41,11 @@ void ModelFlags::add_to(CLI::App& command) {
 
 model::Options ModelFlags::options(const MeshFlags& flags, const fabric::Communicator& world) const {
   model::Options options;
-  options.prefill_mesh = flags.mesh_for(world);
+  options.prefill_mesh = flags.tiling(world).mesh();
   options.decode_mesh =
       decode_mesh.empty() ? options.prefill_mesh : mesh::parse_mesh(decode_mesh, "--decode-mesh");
   options.ranks_grid = flags.grid();
+  const mesh::Tiling fits(options.decode_mesh, world.size(), options.ranks_grid);
   options.threads = flags.threads;
   options.kv = kv::parse_policy(kv);
   return options;
@@ -84,14 +83,25 @@ std::vector<Index> parse_ids(const std::string& text) {
   }
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+void check_prompt(const checkpoint::ModelConfig& config, const std::vector<Index>& ids, Index count) {
+  if (ids.empty()) throw FitError({.what = "the prompt has no tokens", .remedy = "-p TEXT"});
+  for (const Index id : ids)
+    if (id < 0 || id >= config.vocab)
+      throw FitError({.what = fmt::format("token id {} is not in the vocabulary", id),
+                      .expected = fmt::format("0 to {}", config.vocab - 1)});
+  const Index most = config.longest_sequence();
+  const auto prompt = static_cast<Index>(ids.size());
+  if (prompt + count <= most) return;
+  throw FitError(
+      {.what = "the sequence does not fit the model's context",
+       .got = count == 0 ? fmt::format("{} tokens", prompt)
+                         : fmt::format("{} tokens of prompt and {} to generate", prompt, count),
+       .expected = fmt::format("at most {}", most),
+       .remedy = prompt < most ? fmt::format("-n {}", most - prompt) : std::string("a shorter prompt")});
 }
 
-void show_progress(const fabric::Communicator& world, bool quiet, const std::string& line) {
-  if (quiet || !world.is_root() || isatty(STDERR_FILENO) == 0) return;
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  std::fflush(stderr);
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 std::int64_t peak_memory() {

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "fabric/communicator.hpp"
 #include "model/transformer.hpp"
+#include "wafermesh/output.hpp"
 
 namespace wafer::app {
 
@@ -21,12 +22,11 @@ struct MeshFlags {
   std::string mesh;
   std::string ranks_grid;
   int threads = 1;
-  bool json = false;
-  bool quiet = false;
 
   void add_to(CLI::App& command);
-  /// The mesh; without --mesh one core a rank, in a row.
-  mesh::Mesh mesh_for(const fabric::Communicator& world) const;
+  /// How the mesh lies on the ranks; without --mesh one core a rank, in a row.
+  /// @throws UsageError, FitError
+  mesh::Tiling tiling(const fabric::Communicator& world) const;
   std::optional<mesh::Mesh> grid() const;
 };
 
@@ -37,6 +37,7 @@ struct ModelFlags {
   std::string kv = "shift";
 
   void add_to(CLI::App& command);
+  /// @throws UsageError, FitError: whatever can be wrong before the model is opened
   model::Options options(const MeshFlags& flags, const fabric::Communicator& world) const;
 };
 
@@ -49,11 +50,12 @@ checkpoint::Checkpoint open_model(const fabric::Communicator& world, const std::
 /// "1,2,3" to ids. @throws UsageError
 std::vector<Index> parse_ids(const std::string& text);
 
+/// @throws FitError for no tokens, an id that is not in the vocabulary, or more tokens than the context has
+/// room for when `count` more are to follow.
+void check_prompt(const checkpoint::ModelConfig& config, const std::vector<Index>& ids, Index count);
+
 /// Seconds since an arbitrary start.
 double now();
-
-/// Overwrites one line on a terminal at rank 0; silent in a pipe, elsewhere, or when `quiet`.
-void show_progress(const fabric::Communicator& world, bool quiet, const std::string& line);
 
 /// Memory that this process had at most. [bytes]
 std::int64_t peak_memory();

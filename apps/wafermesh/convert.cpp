@@ -1,14 +1,12 @@
 // wafermesh convert: a Hugging Face directory to one HDF5 file, or a model of any shape with random weights.
 #include "checkpoint/convert.hpp"
 
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "core/error.hpp"
 #include "core/units.hpp"
-#include "fabric/agree.hpp"
 #include "io/file.hpp"
 #include "wafermesh/common.hpp"
 
@@ -23,26 +21,33 @@ struct ConvertFlags {
   std::string output;
   std::string random_config;
   std::uint64_t seed = 0;
+  bool json = false;
   bool quiet = false;
 };
 
+void write_model(const Communicator& world, const ConvertFlags& flags) {
+  const auto progress = [&](std::int64_t done, std::int64_t total) {
+    show_progress(world, flags.quiet,
+                  fmt::format("writing {} of {}", format_bytes(done), format_bytes(total)));
+  };
+  if (flags.random_config.empty())
+    checkpoint::convert_to_hdf5(checkpoint::Checkpoint(flags.input), flags.output, progress);
+  else
+    checkpoint::make_random_model({io::read_text(flags.random_config), flags.random_config, flags.seed},
+                                  flags.output, progress);
+  show_progress(world, flags.quiet, "");
+}
+
 int convert(const Communicator& world, const ConvertFlags& flags) {
-  fabric::agree(world, [&] {
-    if (!world.is_root()) return;
-    const auto progress = [&](std::int64_t done, std::int64_t total) {
-      show_progress(world, flags.quiet,
-                    fmt::format("writing {} of {}", format_bytes(done), format_bytes(total)));
-    };
-    if (!flags.random_config.empty()) {
-      checkpoint::make_random_model({io::read_text(flags.random_config), flags.random_config, flags.seed},
-                                    flags.output, progress);
-    } else {
-      checkpoint::convert_to_hdf5(checkpoint::Checkpoint(flags.input), flags.output, progress);
-    }
-    show_progress(world, flags.quiet, "");
-    if (!flags.quiet) std::printf("wrote %s\n", flags.output.c_str());
+  at_root(world, [&] { write_model(world, flags); });
+  OutputFlags output;
+  output.json = flags.json;
+  output.deliver(world, [&] {
+    const std::int64_t bytes = checkpoint::Checkpoint(flags.output).bytes();
+    return Result{{{"written", flags.output}, {"weight_bytes", bytes}},
+                  flags.quiet ? "" : fmt::format("wrote {}\n", flags.output)};
   });
-  return 0;
+  return static_cast<int>(ExitCode::good);
 }
 
 }  // namespace
@@ -59,7 +64,8 @@ void add_convert(CLI::App& app, Action& chosen) {
       ->excludes(input);
   command->add_option("--seed", flags->seed, "of the random weights");
   command->add_option("--out", flags->output, "file.h5; with --random a directory, too")->required();
-  command->add_flag("--quiet", flags->quiet, "print nothing");
+  command->add_flag("--json", flags->json, "print one JSON object");
+  command->add_flag("--quiet", flags->quiet, "no progress, and no text on stdout");
   command->footer("Example: wafermesh convert --out folio.h5");
   command->callback(
       [&chosen, flags] { chosen = [flags](const Communicator& world) { return convert(world, *flags); }; });

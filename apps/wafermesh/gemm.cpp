@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/units.hpp"
-#include "io/json.hpp"
+#include "fabric/agree.hpp"
 #include "ops/mesh_gemm.hpp"
 #include "ops/mesh_gemm_t.hpp"
 #include "wafermesh/common.hpp"
@@ -24,6 +23,7 @@ namespace {
 
 struct GemmFlags {
   MeshFlags mesh;
+  OutputFlags output;
   Index m = 256, n = 256, k = 256;
   std::string algorithm = "mesh";
   std::uint64_t seed = 0;
@@ -95,13 +95,13 @@ double freivalds(const Communicator& world, const Blocks& A, const Blocks& B, co
     const Random random(12345 + round, 7);
     std::vector<double> r(at(n));
     for (Index j = 0; j < n; ++j) r[at(j)] = random.uniform(static_cast<std::uint64_t>(j)) < 0.5 ? -1.0 : 1.0;
-    const Applied Br = apply(world, B, r, transposed);
-    const Applied ABr = apply(world, A, Br.y, false);
-    const Applied bound = apply(world, A, Br.magnitude, false);
-    const Applied Cr = apply(world, C, r, false);
-    for (std::size_t i = 0; i < Cr.y.size(); ++i) {
+    const Applied b_r = apply(world, B, r, transposed);
+    const Applied ab_r = apply(world, A, b_r.y, false);
+    const Applied bound = apply(world, A, b_r.magnitude, false);
+    const Applied c_r = apply(world, C, r, false);
+    for (std::size_t i = 0; i < c_r.y.size(); ++i) {
       const double allowed = std::max(1.0, k) * 0x1p-24 * bound.magnitude[i] + 1e-30;
-      const double share = std::abs(Cr.y[i] - ABr.y[i]) / allowed;
+      const double share = std::abs(c_r.y[i] - ab_r.y[i]) / allowed;
       if (!(share <= worst)) worst = share;  // a NaN stays
     }
   }
@@ -122,47 +122,62 @@ std::uint64_t hash_of(const Communicator& world, const Blocks& matrix) {
   return static_cast<std::uint64_t>(world.sum(static_cast<std::int64_t>(sum)));
 }
 
-int gemm(const Communicator& world, const GemmFlags& flags) {
+struct Measured {
+  double seconds = 0.0;
+  double share = 0.0;  // the error, of what rounding allows
+  std::uint64_t hash = 0;
+};
+
+Measured multiply(const Fabric& fabric, const GemmFlags& flags) {
+  const Communicator& world = fabric.communicator();
   const bool transposed = flags.algorithm == "mesh-t";
-  const mesh::Mesh mesh = flags.mesh.mesh_for(world);
-  const Fabric fabric(world, mesh::Tiling(mesh, world.size(), flags.mesh.grid()), flags.mesh.threads);
-  const Partition k = Partition::even(flags.k, mesh.width);
-  Blocks A(fabric, Placement::plain(Partition::even(flags.m, mesh.height), k));
-  Blocks B(fabric, transposed ? ops::mesh_gemm_t_right(fabric, flags.n, k)
-                              : ops::mesh_gemm_right(fabric, k, Partition::even(flags.n, mesh.width)));
+  const Partition k = Partition::even(flags.k, fabric.mesh().width);
+  Blocks A, B;
+  fabric::agree(world, [&] {  // memory may run out on some ranks only
+    A = Blocks(fabric, Placement::plain(Partition::even(flags.m, fabric.mesh().height), k));
+    B = Blocks(fabric, transposed
+                           ? ops::mesh_gemm_t_right(fabric, flags.n, k)
+                           : ops::mesh_gemm_right(fabric, k, Partition::even(flags.n, fabric.mesh().width)));
+  });
   fill(A, flags.seed, 1);
   fill(B, flags.seed, 2);
   world.barrier();
   const double start = now();
   const Blocks C = transposed ? ops::mesh_gemm_t(fabric, A, B) : ops::mesh_gemm(fabric, A, B);
   const double seconds = world.max(now() - start);
-  const double share = freivalds(world, A, B, C, transposed);
-  const std::uint64_t hash = hash_of(world, C);
-  const bool good = share <= 1.0;
+  return {seconds, freivalds(world, A, B, C, transposed), hash_of(world, C)};
+}
+
+Result to_result(const GemmFlags& flags, const Fabric& fabric, const Measured& measured) {
   const double gflops = 2e-9 * static_cast<double>(flags.m) * static_cast<double>(flags.n) *
-                        static_cast<double>(flags.k) / seconds;
-  if (world.is_root() && flags.mesh.json) {
-    const io::Json json = {{"algorithm", flags.algorithm},
-                           {"m", flags.m},
-                           {"n", flags.n},
-                           {"k", flags.k},
-                           {"mesh", to_string(mesh)},
-                           {"ranks", world.size()},
-                           {"seconds", seconds},
-                           {"gflops", gflops},
-                           {"error_share_of_bound", share},
-                           {"good", good},
-                           {"hash", format_hash(hash)},
-                           {"kernels", kernels::use_library()}};
-    std::printf("%s\n", io::to_text(json).c_str());
-  } else if (world.is_root()) {
-    fmt::print(
-        "{} {} x {} x {} on {} cores, {} ranks: {:.4f} s, {:.2f} GFLOP/s\ncheck {}: error {:.3f} of the "
-        "rounding bound; result hash: {}\n",
-        flags.algorithm, flags.m, flags.n, flags.k, to_string(mesh), world.size(), seconds, gflops,
-        good ? "passed" : "FAILED", share, format_hash(hash));
-  }
-  return static_cast<int>(good ? ExitCode::good : ExitCode::verification);
+                        static_cast<double>(flags.k) / measured.seconds;
+  const bool good = measured.share <= 1.0;
+  const int ranks = fabric.communicator().size();
+  return {{{"algorithm", flags.algorithm},
+           {"m", flags.m},
+           {"n", flags.n},
+           {"k", flags.k},
+           {"mesh", to_string(fabric.mesh())},
+           {"ranks", ranks},
+           {"seconds", measured.seconds},
+           {"gflops", gflops},
+           {"error_share_of_bound", measured.share},
+           {"good", good},
+           {"hash", format_hash(measured.hash)},
+           {"kernels", kernels::use_library()}},
+          fmt::format("{} {} x {} x {} on {} cores, {} ranks: {:.4f} s, {:.2f} GFLOP/s\n"
+                      "check {}: error {:.3f} of the rounding bound; result hash: {}\n",
+                      flags.algorithm, flags.m, flags.n, flags.k, to_string(fabric.mesh()), ranks,
+                      measured.seconds, gflops, good ? "ok" : "FAILED", measured.share,
+                      format_hash(measured.hash))};
+}
+
+int gemm(const Communicator& world, const GemmFlags& flags) {
+  const Fabric fabric(world, flags.mesh.tiling(world), flags.mesh.threads);
+  flags.output.check(world);
+  const Measured measured = multiply(fabric, flags);
+  flags.output.deliver(world, [&] { return to_result(flags, fabric, measured); });
+  return static_cast<int>(measured.share <= 1.0 ? ExitCode::good : ExitCode::verification);
 }
 
 }  // namespace
@@ -171,6 +186,7 @@ void add_gemm(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("gemm", "one product on the mesh, checked by Freivalds' test");
   const auto flags = std::make_shared<GemmFlags>();
   flags->mesh.add_to(*command);
+  flags->output.add_to(*command);
   const auto size = CLI::Range(Index{1}, Index{1} << 20);
   command->add_option("-m", flags->m, "rows of A and C")->check(size)->capture_default_str();
   command->add_option("-n", flags->n, "columns of B and C")->check(size)->capture_default_str();

@@ -8,9 +8,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/units.hpp"
-#include "fabric/agree.hpp"
 #include "io/file.hpp"
-#include "io/json.hpp"
 #include "kernels/gemm.hpp"
 #include "model/sampler.hpp"
 #include "tokenizer/tokenizer.hpp"
@@ -25,12 +23,14 @@ namespace {
 struct GenerateFlags {
   MeshFlags mesh;
   ModelFlags model;
+  OutputFlags output;
   std::string prompt;
   std::string prompt_file;
   std::string prompt_ids;
   Index count = 64;
   model::Sampling sampling;
   bool ignore_eos = false;
+  bool show_cache = false;
 };
 
 struct Timing {
@@ -39,156 +39,183 @@ struct Timing {
   double decode = 0.0;
 };
 
-// What was generated, on every rank.
-struct Run {
-  std::vector<Index> prompt;
-  std::vector<Index> ids;
-  Timing timing;
-  std::uint64_t logits_hash = 0;  // rank 0
+// Of all ranks. [bytes]
+struct Memory {
+  std::int64_t weights = 0;
+  std::int64_t cache = 0;
+  std::int64_t peak = 0;
 };
 
-std::string prompt_text(const Communicator& world, const GenerateFlags& flags) {
-  std::string text = flags.prompt;
-  if (flags.prompt_file.empty()) return text;
-  fabric::agree(world, [&] {
-    if (world.is_root()) text = io::read_text(flags.prompt_file);
-  });
-  return world.broadcast(text, {0});
-}
-
-std::vector<Index> prompt_of(const Communicator& world, const GenerateFlags& flags,
-                             const tokenizer::Tokenizer* tokenizer) {
-  if (!flags.prompt_ids.empty()) return parse_ids(flags.prompt_ids);
-  if (tokenizer == nullptr)
-    throw InputError({.what = flags.model.model + " has no tokenizer.json", .remedy = "--prompt-ids 1,2,3"});
-  return tokenizer->encode(prompt_text(world, flags));
-}
-
-Index next_token(const Communicator& world, model::Transformer& model, const model::Sampling& sampling,
-                 Index step) {
-  if (sampling.temperature <= 0.0) return model.greedy();
-  const auto logits = model.logits();
-  const Index drawn = world.is_root() ? model::sample(logits, sampling, static_cast<std::uint64_t>(step)) : 0;
-  return world.broadcast(static_cast<std::int64_t>(drawn), {0});
-}
-
-void print_summary(const Communicator& world, const Run& run, const model::Transformer& model,
-                   const GenerateFlags& flags, std::int64_t weights, std::int64_t memory) {
-  const auto cores = model.decode_fabric().mesh().cores();
-  const double decoded = std::max(1.0, static_cast<double>(run.ids.size()) - 1.0);
-  if (!world.is_root() || flags.mesh.quiet) return;
-  std::fprintf(
-      stderr, "%s",
-      fmt::format(
-          "\nprompt     {} tokens, {:.1f} tokens/s\ndecode     {} tokens, {:.1f} tokens/s, {:.2f} ms/token\n"
-          "mesh       prefill {}, decode {}, {} ranks as {} tiles, {} idle\nload       {:.2f} s\n"
-          "weights    {} on all cores, {} a core; peak memory of all ranks {}\n",
-          run.prompt.size(), static_cast<double>(run.prompt.size()) / run.timing.prefill, run.ids.size(),
-          decoded / run.timing.decode, 1e3 * run.timing.decode / decoded,
-          to_string(model.prefill_fabric().mesh()), to_string(model.decode_fabric().mesh()), world.size(),
-          to_string(model.decode_fabric().tiling().grid()), model.decode_fabric().tiling().idle_ranks(),
-          run.timing.load, format_bytes(weights), format_bytes(weights / cores), format_bytes(memory))
-          .c_str());
-}
-
-void print_json(const Run& run, const GenerateFlags& flags, const std::string& text,
-                const model::Transformer& model, std::int64_t memory) {
-  const io::Json json = {{"model", flags.model.model},
-                         {"prefill_mesh", to_string(model.prefill_fabric().mesh())},
-                         {"decode_mesh", to_string(model.decode_fabric().mesh())},
-                         {"ranks", model.decode_fabric().tiling().ranks()},
-                         {"prompt_ids", run.prompt},
-                         {"ids", run.ids},
-                         {"text", text},
-                         {"load_seconds", run.timing.load},
-                         {"prefill_seconds", run.timing.prefill},
-                         {"decode_seconds", run.timing.decode},
-                         {"kv", flags.model.kv},
-                         {"kv_occupancy", model.cache().occupancy()},
-                         {"peak_memory_bytes", memory},
-                         {"kernels", kernels::use_library()},
-                         {"logits_hash", format_hash(run.logits_hash)}};
-  std::printf("%s\n", io::to_text(json).c_str());
-}
-
-void check_room(const checkpoint::ModelConfig& config, Index prompt, Index count) {
-  const Index most = config.longest_sequence();
-  if (prompt + count <= most) return;
-  throw FitError(
-      {.what = "prompt and generation do not fit the model's context",
-       .got = fmt::format("{} + {} tokens", prompt, count),
-       .expected = fmt::format("at most {}", most),
-       .remedy = prompt < most ? fmt::format("-n {}", most - prompt) : std::string("a shorter prompt")});
-}
-
-void check_vocabulary(const checkpoint::ModelConfig& config, const std::vector<Index>& ids) {
-  for (const Index id : ids)
-    if (id < 0 || id >= config.vocab)
-      throw FitError({.what = fmt::format("token id {} is not in the vocabulary", id),
-                      .expected = fmt::format("0 to {}", config.vocab - 1)});
-}
-
-int generate(const Communicator& world, const GenerateFlags& flags) {
-  const auto checkpoint = open_model(world, flags.model.model);
-  const auto& config = checkpoint.config();
-  std::unique_ptr<tokenizer::Tokenizer> tokenizer;
-  if (!checkpoint.tokenizer_json().empty())
-    tokenizer = std::make_unique<tokenizer::Tokenizer>(checkpoint.tokenizer_json(), "tokenizer.json");
-  Run run;
-  run.prompt = prompt_of(world, flags, tokenizer.get());
-  check_vocabulary(config, run.prompt);
-  check_room(config, static_cast<Index>(run.prompt.size()), flags.count);
-
-  double start = now();
-  model::Transformer model(
-      world, checkpoint, flags.model.options(flags.mesh, world), true, [&](Index layers) {
-        show_progress(world, flags.mesh.quiet, fmt::format("loading {} of {} layers", layers, config.layers));
-      });
-  run.timing.load = now() - start;
-  show_progress(world, flags.mesh.quiet, "prefill");
-  start = now();
-  model.prefill(run.prompt);
-  Index next = next_token(world, model, flags.sampling, 0);
-  run.timing.prefill = now() - start;
-  show_progress(world, flags.mesh.quiet, "");
-  model.transition();
-
-  std::unique_ptr<tokenizer::DecodeStream> stream;
-  if (tokenizer) stream = std::make_unique<tokenizer::DecodeStream>(*tokenizer);
-  std::string text;
-  const auto print = [&](const std::string& piece) {
-    text += piece;
-    if (!world.is_root() || flags.mesh.json) return;
-    std::fwrite(piece.data(), 1, piece.size(), stdout);
-    std::fflush(stdout);
-  };
-  const auto emit = [&](Index id) {
-    run.ids.push_back(id);
-    print(stream ? stream->push(id) : (run.ids.size() > 1 ? "," : "") + std::to_string(id));
-  };
-  const auto ends = [&](Index id) {
-    return !flags.ignore_eos &&
-           std::find(config.eos_ids.begin(), config.eos_ids.end(), id) != config.eos_ids.end();
-  };
-  if (!flags.mesh.quiet && tokenizer && flags.prompt_ids.empty() && !flags.mesh.json && world.is_root())
-    std::printf("%s", tokenizer->decode(run.prompt).c_str());
-  start = now();
-  while (static_cast<Index>(run.ids.size()) < flags.count && !ends(next)) {
-    emit(next);
-    if (static_cast<Index>(run.ids.size()) == flags.count) break;
-    model.decode(next);
-    next = next_token(world, model, flags.sampling, static_cast<Index>(run.ids.size()));
+class Generation {
+public:
+  Generation(const Communicator& world, const GenerateFlags& flags)
+      : world_(world),
+        flags_(flags),
+        options_(flags.model.options(flags.mesh, world)),
+        checkpoint_(open_model(world, flags.model.model)),
+        config_(checkpoint_.config()) {
+    if (!checkpoint_.tokenizer_json().empty()) {
+      tokenizer_.emplace(checkpoint_.tokenizer_json(), flags.model.model + ": tokenizer.json");
+      stream_.emplace(*tokenizer_);
+    }
+    prompt_ = read_prompt();
+    check_prompt(config_, prompt_, flags.count);
   }
-  run.timing.decode = now() - start;
-  if (stream) print(stream->finish());
-  print("\n");
-  const auto logits = model.logits();
-  run.logits_hash = hash_bytes(std::as_bytes(std::span(logits)));
-  const auto weights = world.sum(model.weight_bytes());
-  const auto memory = world.sum(peak_memory());
-  if (flags.mesh.json && world.is_root()) print_json(run, flags, text, model, memory);
-  if (!flags.mesh.json) print_summary(world, run, model, flags, weights, memory);
-  return static_cast<int>(ExitCode::good);
+
+  int run() {
+    double start = now();
+    model::Transformer model(world_, checkpoint_, options_, true, [&](Index layers) {
+      progress(fmt::format("loading {} of {} layers", layers, config_.layers));
+    });
+    timing_.load = now() - start;
+    progress("prefill");
+    start = now();
+    model.prefill(prompt_);
+    const Index first = next_token(model);
+    timing_.prefill = now() - start;
+    progress("");
+    model.transition();
+    start = now();
+    decode(model, first);
+    timing_.decode = now() - start;
+    report(model);
+    return static_cast<int>(ExitCode::good);
+  }
+
+private:
+  std::vector<Index> read_prompt() const {
+    if (!flags_.prompt_ids.empty()) return parse_ids(flags_.prompt_ids);
+    if (!tokenizer_)
+      throw InputError(
+          {.what = flags_.model.model + " has no tokenizer.json", .remedy = "--prompt-ids 1,2,3"});
+    std::string text = flags_.prompt;
+    if (!flags_.prompt_file.empty()) {
+      at_root(world_, [&] { text = io::read_text(flags_.prompt_file); });
+      text = world_.broadcast(text, {0});
+    }
+    return tokenizer_->encode(text);
+  }
+
+  void progress(const std::string& line) const { show_progress(world_, flags_.output.quiet, line); }
+
+  Index next_token(model::Transformer& model) const {
+    if (flags_.sampling.temperature <= 0.0) return model.greedy();
+    const auto logits = model.logits();
+    const Index drawn = world_.is_root() ? model::sample(logits, flags_.sampling, ids_.size()) : 0;
+    return world_.broadcast(static_cast<std::int64_t>(drawn), {0});
+  }
+
+  bool ends(Index id) const {
+    return !flags_.ignore_eos &&
+           std::find(config_.eos_ids.begin(), config_.eos_ids.end(), id) != config_.eos_ids.end();
+  }
+
+  // From the first new token on.
+  void decode(model::Transformer& model, Index next) {
+    if (stream_)
+      for (const Index id : prompt_) add_text(stream_->push(id));
+    prompt_bytes_ = text_.size();
+    while (!(ended_ = ends(next))) {
+      add_text(stream_ ? stream_->push(next) : (ids_.empty() ? "" : ",") + std::to_string(next));
+      ids_.push_back(next);
+      if (static_cast<Index>(ids_.size()) == flags_.count) break;
+      model.decode(next);
+      next = next_token(model);
+    }
+    if (stream_) add_text(stream_->finish());
+  }
+
+  void add_text(const std::string& piece) {
+    text_ += piece;
+    if (world_.is_root() && !flags_.output.json) print(piece);
+  }
+
+  void report(model::Transformer& model) {
+    const Memory memory{world_.sum(model.weight_bytes()), world_.sum(model.cache().bytes()),
+                        world_.sum(peak_memory())};
+    const auto logits = model.logits();
+    flags_.output.deliver(world_, [&] {
+      return Result{to_json(model, memory, hash_bytes(std::as_bytes(std::span(logits)))), "\n"};
+    });
+    if (!world_.is_root() || flags_.output.quiet) return;
+    std::fputs((speed() + placement(model, memory)).c_str(), stderr);
+  }
+
+  io::Json to_json(const model::Transformer& model, const Memory& memory, std::uint64_t hash) const {
+    io::Json json = {{"model", flags_.model.model},
+                     {"prefill_mesh", to_string(options_.prefill_mesh)},
+                     {"decode_mesh", to_string(options_.decode_mesh)},
+                     {"ranks", world_.size()},
+                     {"prompt_ids", prompt_},
+                     {"ids", ids_},
+                     {"stopped_by", ended_ ? "eos" : "length"},
+                     {"load_seconds", timing_.load},
+                     {"prefill_seconds", timing_.prefill},
+                     {"decode_seconds", timing_.decode},
+                     {"kv", flags_.model.kv},
+                     {"kv_occupancy", model.cache().occupancy()},
+                     {"kv_bytes", memory.cache},
+                     {"weight_bytes", memory.weights},
+                     {"peak_memory_bytes", memory.peak},
+                     {"kernels", kernels::use_library()},
+                     {"logits_hash", format_hash(hash)}};
+    if (!tokenizer_) return json;
+    json["text"] = text_;
+    json["generated"] = text_.substr(prompt_bytes_);
+    return json;
+  }
+
+  std::string speed() const {
+    std::string lines =
+        fmt::format("\nprompt     {} tokens, {:.1f} tokens/s\ndecode     {} tokens", prompt_.size(),
+                    static_cast<double>(prompt_.size()) / timing_.prefill, ids_.size());
+    if (ids_.size() > 1) {  // prefill gives the first
+      const double decoded = static_cast<double>(ids_.size()) - 1.0;
+      lines += fmt::format(", {:.1f} tokens/s, {:.2f} ms/token", decoded / timing_.decode,
+                           1e3 * timing_.decode / decoded);
+    }
+    return lines + (ended_ ? ", then end of sequence\n" : "\n");
+  }
+
+  std::string placement(const model::Transformer& model, const Memory& memory) const {
+    const mesh::Tiling& tiling = model.decode_fabric().tiling();
+    const auto& rows = model.cache().occupancy();
+    const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
+    std::string lines = fmt::format(
+        "mesh       prefill {}, decode {}, {} ranks as {} tiles, {} idle\nload       {:.2f} s\n"
+        "weights    {} on all cores, {} a core\nKV cache   {}, {} on all cores, {} to {} tokens a row\n"
+        "memory     {} at most, all ranks together\n",
+        to_string(options_.prefill_mesh), to_string(options_.decode_mesh), world_.size(),
+        to_string(tiling.grid()), tiling.idle_ranks(), timing_.load, format_bytes(memory.weights),
+        format_bytes(memory.weights / tiling.mesh().cores()), flags_.model.kv, format_bytes(memory.cache),
+        *least, *most, format_bytes(memory.peak));
+    if (flags_.show_cache) lines += fmt::format("tokens of each row  {}\n", fmt::join(rows, " "));
+    return lines;
+  }
+
+  const Communicator& world_;
+  const GenerateFlags& flags_;
+  model::Options options_;
+  checkpoint::Checkpoint checkpoint_;
+  const checkpoint::ModelConfig& config_;
+  std::optional<tokenizer::Tokenizer> tokenizer_;
+  std::optional<tokenizer::DecodeStream> stream_;
+  std::vector<Index> prompt_;
+  std::vector<Index> ids_;  // generated
+  std::string text_;        // of the prompt, then of what was generated
+  std::size_t prompt_bytes_ = 0;
+  bool ended_ = false;  // by a token that ends the sequence
+  Timing timing_;
+};
+
+void add_sampling(CLI::App& command, model::Sampling& sampling) {
+  command.add_option("--temperature", sampling.temperature, "0 takes the likeliest token")
+      ->check(CLI::Range(0.0, 1e6));
+  command.add_option("--top-k", sampling.top_k, "draw from the k likeliest; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--top-p", sampling.top_p, "draw from the likeliest that reach this probability")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--seed", sampling.seed, "of the draws; equal seeds give equal text on any ranks");
 }
 
 }  // namespace
@@ -198,6 +225,7 @@ void add_generate(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<GenerateFlags>();
   flags->mesh.add_to(*command);
   flags->model.add_to(*command);
+  flags->output.add_to(*command);
   auto* text = command->add_option("-p,--prompt", flags->prompt, "the prompt");
   auto* file = command->add_option("-f,--file", flags->prompt_file, "a file with the prompt");
   auto* ids = command->add_option("--prompt-ids", flags->prompt_ids, "the prompt as token ids, 1,2,3");
@@ -206,18 +234,16 @@ void add_generate(CLI::App& app, Action& chosen) {
   command->add_option("-n,--tokens", flags->count, "tokens to generate at most")
       ->check(CLI::Range(Index{1}, Index{1} << 30))
       ->capture_default_str();
-  command->add_option("--temperature", flags->sampling.temperature, "0 takes the likeliest token")
-      ->check(CLI::Range(0.0, 1e6));
-  command->add_option("--top-k", flags->sampling.top_k, "draw from the k likeliest; 0: all")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--top-p", flags->sampling.top_p, "draw from the likeliest that reach this probability")
-      ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--seed", flags->sampling.seed,
-                      "of the draws; equal seeds give equal text on any ranks");
+  add_sampling(*command, flags->sampling);
   command->add_flag("--ignore-eos", flags->ignore_eos, "go on after an end-of-sequence token");
+  command->add_flag("--show-cache", flags->show_cache, "the summary lists the tokens of every mesh row");
   command->footer("Example: mpirun -n 2 wafermesh generate --mesh 8x8 -p \"Call me\" -n 16");
-  command->callback(
-      [&chosen, flags] { chosen = [flags](const Communicator& world) { return generate(world, *flags); }; });
+  command->callback([&chosen, flags] {
+    chosen = [flags](const Communicator& world) {
+      flags->output.check(world);
+      return Generation(world, *flags).run();
+    };
+  });
 }
 
 }  // namespace wafer::app

@@ -1,6 +1,8 @@
 // wafermesh: the command line of the emulator. Every way out of the program is in main().
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <string>
 
 #include "core/error.hpp"
 #include "kernels/gemm.hpp"
@@ -11,6 +13,18 @@ namespace {
 using wafer::ExitCode;
 
 int exit_with(ExitCode code) { return static_cast<int>(code); }
+
+// CLI11 itself would only say that a subcommand is required.
+void check_subcommand(CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw wafer::UsageError(
+      {.what = "unknown subcommand", .got = std::string("\"") + argv[1] + "\"", .expected = names});
+}
 
 int run(const wafer::fabric::Communicator& world, int argc, char** argv) {
   CLI::App app("Emulates a wafer-scale mesh of cores with MPI and runs a whole transformer on it.",
@@ -24,6 +38,7 @@ int run(const wafer::fabric::Communicator& world, int argc, char** argv) {
   wafer::app::add_gemm(app, chosen);
   wafer::app::add_convert(app, chosen);
   wafer::app::add_inspect(app, chosen);
+  check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -31,10 +46,18 @@ int run(const wafer::fabric::Communicator& world, int argc, char** argv) {
       if (world.is_root()) app.exit(error);
       return exit_with(ExitCode::good);
     }
-    throw wafer::UsageError({.what = error.what(), .remedy = "wafermesh --help"});
+    const auto named = app.get_subcommands();
+    const std::string command = named.empty() ? "" : " " + named.front()->get_name();
+    throw wafer::UsageError({.what = error.what(), .remedy = "wafermesh" + command + " --help"});
   }
   wafer::kernels::use_library();
   return chosen(world);
+}
+
+// One rank alone may have failed, and the others be waiting for it.
+int leave(const wafer::fabric::Communicator& world, ExitCode code) {
+  if (world.size() > 1) wafer::fabric::abort(exit_with(code));
+  return exit_with(code);
 }
 
 }  // namespace
@@ -47,9 +70,12 @@ int main(int argc, char** argv) {
   } catch (const wafer::UserError& error) {  // thrown by every rank alike
     if (world.is_root()) std::fprintf(stderr, "error: %s\n", error.what());
     return exit_with(error.code());
-  } catch (const std::exception& error) {  // other ranks may be waiting for this one
+  } catch (const std::bad_alloc&) {  // outside the stages in which ranks agree
+    std::fprintf(stderr, "error: rank %d: out of memory; try more machines or a smaller problem\n",
+                 world.rank().value);
+    return leave(world, ExitCode::does_not_fit);
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "error: rank %d: %s\n", world.rank().value, error.what());
-    if (world.size() == 1) return exit_with(ExitCode::internal);
-    wafer::fabric::abort(exit_with(ExitCode::internal));
+    return leave(world, ExitCode::internal);
   }
 }

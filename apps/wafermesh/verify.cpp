@@ -1,7 +1,6 @@
 // wafermesh verify: the mesh against the independent reference, and against a golden file.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <numeric>
 
@@ -12,7 +11,6 @@
 #include "core/hash.hpp"
 #include "core/units.hpp"
 #include "fabric/agree.hpp"
-#include "io/json.hpp"
 #include "kernels/gemm.hpp"
 #include "reference/reference.hpp"
 #include "wafermesh/common.hpp"
@@ -26,6 +24,7 @@ namespace {
 struct VerifyFlags {
   MeshFlags mesh;
   ModelFlags model;
+  OutputFlags output;
   std::string golden;
   std::string prompt_ids = "1,2,3,4,5,6,7,8,9,10,11";
   double tolerance = 1e-5;
@@ -182,23 +181,24 @@ Index greedy_agreement(model::Transformer& model, const checkpoint::Golden& gold
   return static_cast<Index>(golden.greedy_ids.size());
 }
 
-void print(const std::string& name, const Comparison& c) {
+std::string to_line(const std::string& name, const Comparison& c) {
   double worst_nmse = 0.0;
   for (const LayerError& layer : c.layers) worst_nmse = std::max(worst_nmse, layer.nmse);
-  fmt::print(
+  return fmt::format(
       "{:<28} logits max abs {:.2e} ({:.2e} of the largest)  KL {:.1e}  top-1 {:.4f}  top-10 {:.4f}  hidden "
       "NMSE {:.1e}  {}\n",
       name, c.max_abs, c.relative, c.kl, c.top1, c.top10, worst_nmse, c.good ? "ok" : "DIFFERS");
 }
 
-void print_layers(const Comparison& c) {
-  fmt::print("{:>8}  {:>10}  {:>10}\n", "layer", "max abs", "NMSE");
+std::string layer_table(const Comparison& c) {
+  std::string table = fmt::format("{:>8}  {:>10}  {:>10}\n", "layer", "max abs", "NMSE");
   for (std::size_t layer = 0; layer < c.layers.size(); ++layer)
-    fmt::print("{:>8}  {:>10.2e}  {:>10.2e}\n",
-               layer == 0                     ? "embed"
-               : layer + 1 == c.layers.size() ? "norm"
-                                              : std::to_string(layer),
-               c.layers[layer].max_abs, c.layers[layer].nmse);
+    table += fmt::format("{:>8}  {:>10.2e}  {:>10.2e}\n",
+                         layer == 0                     ? "embed"
+                         : layer + 1 == c.layers.size() ? "norm"
+                                                        : std::to_string(layer),
+                         c.layers[layer].max_abs, c.layers[layer].nmse);
+  return table;
 }
 
 io::Json to_json(const std::string& name, const Comparison& c) {
@@ -214,22 +214,23 @@ io::Json to_json(const std::string& name, const Comparison& c) {
 class Verification {
 public:
   Verification(const Communicator& world, const VerifyFlags& flags)
-      : world_(world), flags_(flags), checkpoint_(open_model(world, flags.model.model)) {
+      : world_(world),
+        flags_(flags),
+        options_(flags.model.options(flags.mesh, world)),
+        checkpoint_(open_model(world, flags.model.model)) {
     if (flags.golden.empty()) {
       ids_ = parse_ids(flags.prompt_ids);
-      return;
+    } else {
+      fabric::agree(world, [&] { golden_ = checkpoint::read_golden(flags.golden, checkpoint_.config()); });
+      ids_ = golden_->input_ids;
     }
-    fabric::agree(world, [&] { golden_ = checkpoint::read_golden(flags.golden, checkpoint_.config()); });
-    ids_ = golden_->input_ids;
+    check_prompt(checkpoint_.config(), ids_, 0);
   }
 
   int run() {
     reference::Trace want;
-    fabric::agree(world_, [&] {
-      if (world_.is_root()) want = reference::Reference(checkpoint_).forward(ids_);
-    });
-    world_.barrier();  // the others sleep while the reference runs
-    model::Transformer model(world_, checkpoint_, flags_.model.options(flags_.mesh, world_), true);
+    at_root(world_, [&] { want = reference::Reference(checkpoint_).forward(ids_); });
+    model::Transformer model(world_, checkpoint_, options_, true);
     const auto tokens = static_cast<Index>(ids_.size());
     check("prefill", run_sequence(model, ids_, tokens, layers()), want);
     if (tokens > 1) check("half prefill, then decode", run_sequence(model, ids_, tokens / 2, layers()), want);
@@ -240,7 +241,7 @@ public:
       agreed_ = greedy_agreement(model, *golden_);
       good_ = good_ && agreed_ == static_cast<Index>(golden_->greedy_ids.size());
     }
-    if (world_.is_root()) report();
+    flags_.output.deliver(world_, [&] { return Result{json(), text()}; });
     const bool good = world_.broadcast(good_ ? 1 : 0, {0}) == 1;
     return static_cast<int>(good ? ExitCode::good : ExitCode::verification);
   }
@@ -262,28 +263,35 @@ private:
     results_.emplace_back(name, std::move(comparison));
   }
 
-  void report() const {
-    if (flags_.mesh.json) {
-      io::Json all = io::Json::array();
-      for (const auto& [name, comparison] : results_) all.push_back(to_json(name, comparison));
-      const io::Json json = {{"model", flags_.model.model},       {"comparisons", all},
-                             {"greedy_agreed", agreed_},          {"good", good_},
-                             {"logits_hash", format_hash(hash_)}, {"kernels", kernels::use_library()}};
-      std::printf("%s\n", io::to_text(json).c_str());
-      return;
-    }
-    if (!flags_.mesh.quiet) print_layers(results_.front().second);
+  io::Json json() const {
+    io::Json all = io::Json::array();
+    for (const auto& [name, comparison] : results_) all.push_back(to_json(name, comparison));
+    return {{"model", flags_.model.model},
+            {"prefill_mesh", to_string(options_.prefill_mesh)},
+            {"decode_mesh", to_string(options_.decode_mesh)},
+            {"ranks", world_.size()},
+            {"comparisons", all},
+            {"greedy_agreed", agreed_},
+            {"good", good_},
+            {"logits_hash", format_hash(hash_)},
+            {"kernels", kernels::use_library()}};
+  }
+
+  std::string text() const {
+    std::string lines = flags_.output.quiet ? "" : layer_table(results_.front().second);
     for (const auto& [name, comparison] : results_) {
-      print(name, comparison);
-      if (comparison.first_bad >= 0) fmt::print("  first layer that differs: {}\n", comparison.first_bad);
+      lines += to_line(name, comparison);
+      if (comparison.first_bad >= 0)
+        lines += fmt::format("  first layer that differs: {}\n", comparison.first_bad);
     }
-    if (golden_) fmt::print("greedy tokens equal: {} of {}\n", agreed_, golden_->greedy_ids.size());
-    fmt::print("logits hash: {}  ({})\n{}\n", format_hash(hash_), kernels::use_library(),
-               good_ ? "verified" : "FAILED");
+    if (golden_) lines += fmt::format("greedy tokens equal: {} of {}\n", agreed_, golden_->greedy_ids.size());
+    return lines + fmt::format("logits hash: {}  ({})\n{}\n", format_hash(hash_), kernels::use_library(),
+                               good_ ? "verified" : "FAILED");
   }
 
   const Communicator& world_;
   const VerifyFlags& flags_;
+  model::Options options_;
   checkpoint::Checkpoint checkpoint_;
   std::optional<checkpoint::Golden> golden_;
   std::vector<Index> ids_;
@@ -301,6 +309,7 @@ void add_verify(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<VerifyFlags>();
   flags->mesh.add_to(*command);
   flags->model.add_to(*command);
+  flags->output.add_to(*command);
   command->add_option("--golden", flags->golden,
                       "golden.h5: inputs and what another implementation computed");
   command->add_option("--prompt-ids", flags->prompt_ids, "the sequence, without a golden file")
@@ -310,7 +319,10 @@ void add_verify(CLI::App& app, Action& chosen) {
   command->add_option("--nmse", flags->nmse, "of every hidden state")->capture_default_str();
   command->footer("Example: mpirun -n 2 wafermesh verify --mesh 8x8");
   command->callback([&chosen, flags] {
-    chosen = [flags](const Communicator& world) { return Verification(world, *flags).run(); };
+    chosen = [flags](const Communicator& world) {
+      flags->output.check(world);
+      return Verification(world, *flags).run();
+    };
   });
 }
 

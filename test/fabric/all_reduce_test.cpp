@@ -1,0 +1,167 @@
+#include "fabric/all_reduce.hpp"
+
+#include <algorithm>
+
+#include "fabric/fold.hpp"
+#include "fabric/tilings.hpp"
+
+using namespace wafer;
+using fabric::AllReduce, fabric::Fabric, fabric::Segment, fabric::TreeShape;
+using mesh::Axis, mesh::Mesh;
+
+namespace {
+
+constexpr float untouched = -77.0F;
+
+enum class Operation { sum, max };
+
+struct Setting {
+  Axis axis = Axis::x;
+  std::vector<Segment> segments;
+  TreeShape shape;
+  Operation operation = Operation::sum;
+  bool copies = false;  // equal on all lines
+};
+
+test::Combine combine_of(Operation operation) {
+  return [operation](std::span<const float> other, std::span<float> sum) {
+    for (std::size_t k = 0; k < sum.size(); ++k)
+      sum[k] = operation == Operation::sum ? sum[k] + other[k] : std::max(sum[k], other[k]);
+  };
+}
+
+Index length_of(Index segment) { return segment * 3 % 5; }  // 0, too
+
+// What a core adds. Sizes differ so much that another order gives other bits.
+void contribute(const Setting& setting, Index segment, Index place, std::span<float> sum, bool first) {
+  const Index line = setting.copies ? 0 : setting.segments[at(segment)].line;
+  auto own =
+      test::normals(static_cast<Index>(sum.size()), static_cast<std::uint64_t>(1 + line * 100 + place));
+  for (float& value : own) value *= place % 3 == 0 ? 1e4F : 1.0F;
+  if (first)
+    std::copy(own.begin(), own.end(), sum.begin());
+  else
+    combine_of(setting.operation)(own, sum);
+}
+
+std::vector<float> expected_of(const Setting& setting, Index segment) {
+  const mesh::Range places = setting.segments[at(segment)].places;
+  const mesh::KTree tree(places.size(), setting.shape.levels, std::min(setting.shape.groups, places.size()));
+  return test::fold_tree(
+      tree, length_of(segment),
+      [&](Index place, std::span<float> sum, bool first) {
+        contribute(setting, segment, places.begin + place, sum, first);
+      },
+      combine_of(setting.operation));
+}
+
+std::vector<std::vector<float>> run(const AllReduce& reduce, const Setting& setting, bool multicast) {
+  std::vector<std::vector<float>> results(setting.segments.size());
+  for (std::size_t s = 0; s < results.size(); ++s)
+    results[s].assign(at(length_of(static_cast<Index>(s))), untouched);
+  const fabric::AllReduceWork work = {length_of,
+                                      [&](Index segment, Index place, std::span<float> sum, bool first) {
+                                        contribute(setting, segment, place, sum, first);
+                                      },
+                                      combine_of(setting.operation),
+                                      [&](Index segment) { return std::span(results[at(segment)]); }};
+  if (multicast)
+    reduce.run(work);
+  else
+    reduce.run_to_root(work);
+  return results;
+}
+
+// Every rank that a segment crosses has its result; without multicast, only the root's has.
+void check(const Fabric& fabric, const AllReduce& reduce, const Setting& setting) {
+  CAPTURE(setting.axis == Axis::x, setting.shape.levels, setting.shape.groups);
+  const auto everywhere = run(reduce, setting, true);
+  const auto at_root = run(reduce, setting, false);
+  for (std::size_t s = 0; s < setting.segments.size(); ++s) {
+    const Segment& segment = setting.segments[s];
+    const auto expected = expected_of(setting, static_cast<Index>(s));
+    const std::vector<float> nothing(expected.size(), untouched);
+    bool shares = false;
+    for (Index place = segment.places.begin; place < segment.places.end; ++place)
+      shares = shares || fabric.tile().contains(mesh::core_at(setting.axis, segment.line, place));
+    const auto root = mesh::core_at(setting.axis, segment.line, reduce.root(static_cast<Index>(s)));
+    CHECK(everywhere[s] == (shares ? expected : nothing));
+    CHECK(at_root[s] == (fabric.tile().contains(root) ? expected : nothing));
+  }
+}
+
+const std::vector<Mesh> meshes = {{1, 1}, {1, 4}, {2, 3}, {5, 5}, {7, 5}, {1, 13}};
+
+std::vector<TreeShape> shapes() {
+  std::vector<TreeShape> all;
+  for (const Index levels : {1, 2, 3, 5})
+    for (const Index groups : {0, 1, 2, 3, 13}) all.push_back({levels, groups});
+  return all;
+}
+
+std::vector<Segment> whole_lines(const Fabric& fabric, Axis axis) {
+  std::vector<Segment> segments;
+  for (Index line = 0; line < fabric.mesh().lines(axis); ++line)
+    segments.push_back({line, {0, fabric.mesh().length(axis)}});
+  return segments;
+}
+
+// Every line cut into runs of 1, 2, 3 … cores.
+std::vector<Segment> runs_of_lines(const Fabric& fabric, Axis axis) {
+  std::vector<Segment> segments;
+  const Index n = fabric.mesh().length(axis);
+  for (Index line = 0; line < fabric.mesh().lines(axis); ++line)
+    for (Index begin = 0, size = 1; begin < n; begin += size++)
+      segments.push_back({line, {begin, std::min(n, begin + size)}});
+  return segments;
+}
+
+}  // namespace
+
+TEST_CASE("an all-reduce of lines adds in the order of the tree, bit for bit, on every tiling", "[fabric]") {
+  for (const Mesh mesh : meshes)
+    test::on_every_tiling(mesh, [](const Fabric& fabric) {
+      for (const Axis axis : {Axis::x, Axis::y})
+        for (const TreeShape shape : shapes())
+          check(fabric, AllReduce::of_lines(fabric, axis, {shape.levels, std::min(shape.groups, Index{13})}),
+                {axis, whole_lines(fabric, axis), shape, Operation::sum, false});
+    });
+}
+
+TEST_CASE("an all-reduce of maxima finds the same on every tiling", "[fabric]") {
+  for (const Mesh mesh : meshes)
+    test::on_every_tiling(mesh, [](const Fabric& fabric) {
+      for (const Axis axis : {Axis::x, Axis::y})
+        check(fabric, AllReduce::of_lines(fabric, axis),
+              {axis, whole_lines(fabric, axis), {}, Operation::max, false});
+    });
+}
+
+TEST_CASE("segments of lines reduce among themselves", "[fabric]") {
+  for (const Mesh mesh : meshes)
+    test::on_every_tiling(mesh, [](const Fabric& fabric) {
+      for (const Axis axis : {Axis::x, Axis::y})
+        for (const TreeShape shape : {TreeShape{1, 0}, TreeShape{2, 0}, TreeShape{2, 2}, TreeShape{3, 0}}) {
+          const auto segments = runs_of_lines(fabric, axis);
+          check(fabric, AllReduce(fabric, axis, segments, shape),
+                {axis, segments, shape, Operation::sum, false});
+        }
+    });
+}
+
+TEST_CASE("an all-reduce of copies gives every rank the sum that whole lines would give", "[fabric]") {
+  for (const Mesh mesh : meshes)
+    test::on_every_tiling(mesh, [](const Fabric& fabric) {
+      for (const Axis axis : {Axis::x, Axis::y}) {
+        std::vector<Segment> segments;
+        for (const Index line : fabric::first_lines(fabric, axis))
+          segments.push_back({line, {0, fabric.mesh().length(axis)}});
+        const Setting setting = {axis, segments, {}, Operation::sum, true};
+        check(fabric, AllReduce::of_copies(fabric, axis), setting);
+        Index mine = 0;
+        for (const Segment& segment : segments)
+          mine += fabric.tile().cores() > 0 && fabric.tile().lines(axis).contains(segment.line) ? 1 : 0;
+        CHECK(mine == (fabric.tile().cores() > 0 ? 1 : 0));
+      }
+    });
+}
