@@ -20,7 +20,8 @@ Blocks::Blocks(const Fabric& fabric, Placement placement, DType type)
   slab_ = AlignedBuffer(std::max(bytes, std::size_t{1}));
   for (Index i = 0; i < row_parts; ++i)
     for (Index j = 0; j < col_parts; ++j)
-      if (block_bytes(i, j) == 0) address_[slot(i, j)] = slab_.data();  // without elements: no need to be sent
+      if (block_bytes(i, j) == 0)
+        address_[slot(i, j)] = slab_.data();  // without elements: no need to be sent
   std::byte* next = slab_.data();
   for_each_local([&](Index i, Index j) {
     address_[slot(i, j)] = next;
