@@ -67,7 +67,7 @@ class Output(Case):
     def test_a_full_disk_behind_stdout_ends_with_3(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
-        for arguments in (["gemm"], ["generate", "-p", "Call me", "-n", "5", "--quiet"], ["inspect", "--json"]):
+        for arguments in (["gemm"], ["generate", "-p", "x", "-n", "5", "--quiet"], ["inspect", "--json"]):
             with self.subTest(arguments=arguments), open("/dev/full", "w", encoding="utf-8") as full:
                 process = subprocess.run(command(1, *arguments), stdout=full,
                                                  stderr=subprocess.PIPE, text=True, timeout=60,

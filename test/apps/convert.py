@@ -35,7 +35,8 @@ class Convert(Case):
         model = self.tiny()
         before = (model / "model.safetensors").read_bytes()
 
-        self.refuses(3, "already has weights", 1, "convert", "--random", self.folder / "tiny.json", "--out", model)
+        self.refuses(3, "already has weights", 1, "convert", "--random", self.folder / "tiny.json",
+                     "--out", model)
         self.assertEqual(before, (model / "model.safetensors").read_bytes())
 
 
@@ -56,7 +57,8 @@ class Inspect(Case):
 
         for part in ("mistral, 1 layers", "no tokenizer", "15 heads, 5 KV heads", "rope       default",
                      "9 tokens in 1 of 1 layers", "tied embeddings", "biases: none",
-                     "prefill    mesh 3x3: 3 runs", "decode     mesh 2x7: 5 runs", "columns 0-1: KV heads 0, 3 query heads"):
+                     "prefill    mesh 3x3: 3 runs", "decode     mesh 2x7: 5 runs",
+                     "columns 0-1: KV heads 0, 3 query heads"):
             self.assertIn(part, out)
 
 

@@ -44,10 +44,10 @@ class OneRankAlone(Case):
 class Ends(Case):
     LONG = ["generate", "--prompt-ids", "5", "-n", 1000, "--ignore-eos", "--mesh", "30x30"]
 
-    def start(self, ranks, **options):
+    def start(self, ranks):
         wrapper = ["sh", "-c", 'echo $$ > pid.$OMPI_COMM_WORLD_RANK; exec "$@"', "sh"]
-        process = subprocess.Popen(command(ranks, *self.LONG, wrapper=wrapper), cwd=self.folder, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        process = subprocess.Popen(command(ranks, *self.LONG, wrapper=wrapper), cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
         self.assertNotEqual(b"", process.stdout.read1())  # it generates

@@ -26,7 +26,8 @@ class Help(Case):
                 (tools / name).symlink_to(Path(target))
         path = f"{tools}{os.pathsep}{os.environ['PATH']}"
         ended = subprocess.run(["sh", "-c", line], cwd=self.folder, env=os.environ | {"PATH": path},
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
+                               check=False)
 
         self.assertEqual(0, ended.returncode, line + "\n" + ended.stderr)
         self.assertNotEqual("", ended.stdout)

@@ -17,9 +17,11 @@ class SameBits(Case):
 
     def test_neither_ranks_nor_threads_nor_tiles_change_a_bit(self):
         few = self.same("3x3", [(1,), (2,), (3,), (4,), (6,), (1, "--threads", 3), (3, "--threads", 3),
-                                (6, "--ranks-grid", "2x3"), (6, "--ranks-grid", "6x1"), (4, "--ranks-grid", "1x4")])
+                                (6, "--ranks-grid", "2x3"), (6, "--ranks-grid", "6x1"),
+                                (4, "--ranks-grid", "1x4")])
         many = self.same("7x5", [(1,), (2,), (3,), (4,), (6,), (1, "--threads", 3), (2, "--threads", 3),
-                                 (6, "--ranks-grid", "3x2"), (6, "--ranks-grid", "1x6"), (3, "--ranks-grid", "3x1")])
+                                 (6, "--ranks-grid", "3x2"), (6, "--ranks-grid", "1x6"),
+                                 (3, "--ranks-grid", "3x1")])
 
         self.assertNotEqual(few, many)  # another mesh adds in another order, so the hash sees single bits
 
@@ -37,8 +39,8 @@ class SameBits(Case):
 
     def test_the_hash_of_a_product_is_the_same_on_any_ranks(self):
         for algorithm in ("mesh", "mesh-t"):
-            found = [self.good(ranks, "gemm", "--mesh", "5x3", "-m", 31, "-n", 1, "-k", 47, "--algorithm", algorithm,
-                               "--json").json() for ranks in (1, 2, 4)]
+            found = [self.good(ranks, "gemm", "--mesh", "5x3", "-m", 31, "-n", 1, "-k", 47, "--json",
+                               "--algorithm", algorithm).json() for ranks in (1, 2, 4)]
             self.assertEqual(1, len({result["hash"] for result in found}))
             self.assertTrue(all(result["good"] for result in found))
 
