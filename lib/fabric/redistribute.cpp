@@ -30,6 +30,7 @@ std::vector<Overlap> overlaps(const Partition& from, Index part, const Partition
     overlap.to.push_back(to.place_of(indices[place]));
   }
   std::vector<Overlap> all;
+  all.reserve(by_part.size());
   for (auto& entry : by_part) all.push_back(std::move(entry.second));
   return all;
 }

@@ -34,6 +34,7 @@ std::vector<Stretch> stretches(const Checkpoint& checkpoint, const std::vector<W
                                std::span<const Index> outputs, Index inputs) {
   const Index most_rows = std::max(Index{1}, most_elements / std::max(Index{1}, inputs));
   std::vector<Index> ends;
+  ends.reserve(tensors.size());
   for (const WeightId id : tensors)
     ends.push_back((ends.empty() ? 0 : ends.back()) + checkpoint::shape_of(checkpoint.config(), id).rows);
   std::vector<Stretch> all;

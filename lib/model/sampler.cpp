@@ -18,6 +18,7 @@ Index sample(std::span<const float> logits, const Sampling& sampling, std::uint6
   if (sampling.top_k > 0) ids.resize(std::min(ids.size(), at(sampling.top_k)));
   const double most = logits[at(ids.front())];
   std::vector<double> weights;
+  weights.reserve(ids.size());
   for (const Index id : ids) weights.push_back(std::exp((logits[at(id)] - most) / sampling.temperature));
   const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
   double kept = 0.0;

@@ -71,12 +71,12 @@ TEST_CASE("overwriting ignores what was there, even NaN", "[kernels]") {
   for (const Index k : {0, 5}) {
     const Matrix A({3, k}, 0, 1);
     const Matrix B({k, 4}, 0, 2);
-    const Matrix B_t({4, k}, 0, 2);
+    const Matrix transposed({4, k}, 0, 2);
     Matrix C({3, 4}, 0, 3);
     std::fill(C.memory.begin(), C.memory.end(), NAN);
     Matrix D = C;
     kernels::gemm(A.view(), B.view(), C.view(), Output::overwrite);
-    kernels::gemm_nt(A.view(), B_t.view(), D.view(), Output::overwrite);
+    kernels::gemm_nt(A.view(), transposed.view(), D.view(), Output::overwrite);
     for (Index i = 0; i < 3; ++i)
       for (Index j = 0; j < 4; ++j) {
         CHECK(std::isfinite(C.view()(i, j)));

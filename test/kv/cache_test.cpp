@@ -6,7 +6,7 @@
 using namespace wafer;
 using fabric::Blocks, fabric::Fabric, fabric::Placement;
 using kv::Cache, kv::Policy;
-using mesh::Axis, mesh::CoreCoord, mesh::Mesh;
+using mesh::Axis, mesh::Mesh;
 using ops::HeadLayout;
 
 namespace {
@@ -24,17 +24,17 @@ float entry(Index layer, Index token, Index row, bool is_value) {
 
 // A new token as decode has it: query, key and value of a column, the same on all rows.
 Blocks new_token(const Fabric& fabric, const HeadLayout& heads, Index layer, Index token) {
-  Blocks QKV(fabric, Placement::copied(Axis::y, heads.fused()));
+  Blocks qkv(fabric, Placement::copied(Axis::y, heads.fused()));
   for (Index x = 0; x < heads.columns(); ++x) {
-    if (!QKV.here(0, x)) continue;
-    const auto values = QKV.vector(x);
+    if (!qkv.here(0, x)) continue;
+    const auto values = qkv.vector(x);
     const auto rows = heads.key().indices(x);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       values[group * rows.size() + k] = entry(layer, token, rows[k], false);
       values[(group + 1) * rows.size() + k] = entry(layer, token, rows[k], true);
     }
   }
-  return QKV;
+  return qkv;
 }
 
 void append(Cache& cache, const Fabric& fabric, const HeadLayout& heads) {

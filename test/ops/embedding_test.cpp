@@ -4,7 +4,7 @@
 
 using namespace wafer;
 using fabric::Fabric, fabric::Placement;
-using mesh::Axis, mesh::Mesh;
+using mesh::Mesh;
 
 namespace {
 

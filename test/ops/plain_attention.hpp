@@ -17,12 +17,12 @@ struct PlainHeads {
 
 /// softmax(q K^T) V of every token and head in double, with queries that are scaled already: (T, heads d).
 /// A query sees the keys up to itself, and of these the last `window` where that is not 0.
-inline std::vector<double> plain_attention(const PlainHeads& heads, const std::vector<float>& QKV,
+inline std::vector<double> plain_attention(const PlainHeads& heads, const std::vector<float>& qkv,
                                            Index window) {
   const Index d = heads.head_dim;
-  const Index tokens = static_cast<Index>(QKV.size()) / heads.width();
+  const Index tokens = static_cast<Index>(qkv.size()) / heads.width();
   const auto at_token = [&](Index token, Index column) {
-    return static_cast<double>(QKV[at(token * heads.width() + column)]);
+    return static_cast<double>(qkv[at(token * heads.width() + column)]);
   };
   std::vector<double> out(at(tokens * heads.query_width()), 0.0);
   for (Index t = 0; t < tokens; ++t)
@@ -51,15 +51,15 @@ inline std::vector<double> plain_attention(const PlainHeads& heads, const std::v
 template <class Pick>
 std::vector<float> picking(const PlainHeads& heads, Index tokens, std::vector<float> values, Pick pick) {
   const Index d = heads.head_dim;
-  std::vector<float> QKV(at(tokens * heads.width()), 0.0F);
+  std::vector<float> qkv(at(tokens * heads.width()), 0.0F);
   for (Index t = 0; t < tokens; ++t) {
-    float* row = QKV.data() + t * heads.width();
+    float* row = qkv.data() + t * heads.width();
     for (Index h = 0; h < heads.kv_heads * heads.group; ++h) row[h * d + pick(t, h)] = 1e4F;
     for (Index k = 0; k < heads.kv_heads; ++k) row[heads.query_width() + k * d + t] = 1.0F;
     std::copy_n(values.data() + t * heads.kv_heads * d, heads.kv_heads * d,
                 row + heads.query_width() + heads.kv_heads * d);
   }
-  return QKV;
+  return qkv;
 }
 
 /// What picking() selects: (T, heads d).

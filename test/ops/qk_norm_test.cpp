@@ -23,11 +23,11 @@ struct Weights {
 };
 
 // Every query and key head normed in double, the values as they were.
-std::vector<double> plain(const PlainHeads& heads, const std::vector<float>& QKV, const Weights& weights) {
-  std::vector<double> out(QKV.begin(), QKV.end());
+std::vector<double> plain(const PlainHeads& heads, const std::vector<float>& qkv, const Weights& weights) {
+  std::vector<double> out(qkv.begin(), qkv.end());
   const Index d = heads.head_dim;
   const Index queries = heads.kv_heads * heads.group;
-  for (Index row = 0; row < static_cast<Index>(QKV.size()); row += heads.width())
+  for (Index row = 0; row < static_cast<Index>(qkv.size()); row += heads.width())
     for (Index head = 0; head < queries + heads.kv_heads; ++head) {
       double* x = out.data() + row + head * d;
       double sum = 0.0;
@@ -46,19 +46,19 @@ TEST_CASE("query and key heads of a prompt are normed over head_dim, values stay
       for (const Index tokens : {1, 8}) {
         const HeadLayout heads(mesh.width, sizes.kv_heads, sizes.group, sizes.head_dim);
         const Weights weights(sizes.head_dim);
-        const auto QKV = test::normals(tokens * sizes.width(), 1);
+        const auto qkv = test::normals(tokens * sizes.width(), 1);
         std::vector<Index> rows;
         for (Index y = 0; y < mesh.height; ++y) rows.push_back(y);
         const auto on_mesh = [&](const Fabric& fabric) {
           auto X = test::placed(fabric, Placement::plain(Partition::even(tokens, mesh.height), heads.fused()),
-                                QKV);
+                                qkv);
           const AllReduce runs(fabric, Axis::x, ops::run_segments(heads, rows));
           ops::qk_norm(fabric, heads, runs, rows, weights.views(),
                        [&](CoreCoord core) { return X(core.y, core.x); });
           return fabric::gather(fabric, X);
         };
         const auto alone = test::on_one_rank(mesh, on_mesh);
-        REQUIRE(test::distance(alone, plain(sizes, QKV, weights)) <= 2e-6);
+        REQUIRE(test::distance(alone, plain(sizes, qkv, weights)) <= 2e-6);
         test::on_every_tiling(
             mesh, [&](const Fabric& fabric) { REQUIRE(test::differing(on_mesh(fabric), alone) == 0); });
       }
@@ -69,10 +69,10 @@ TEST_CASE("in decode every copy of the token is normed, and once", "[ops]") {
     for (const Mesh mesh : meshes) {
       const HeadLayout heads(mesh.width, sizes.kv_heads, sizes.group, sizes.head_dim);
       const Weights weights(sizes.head_dim);
-      const auto QKV = test::normals(sizes.width(), 1);
-      const auto expected = plain(sizes, QKV, weights);
+      const auto qkv = test::normals(sizes.width(), 1);
+      const auto expected = plain(sizes, qkv, weights);
       test::on_every_tiling(mesh, [&](const Fabric& fabric) {
-        auto x = test::placed(fabric, Placement::copied(Axis::y, heads.fused()), QKV);
+        auto x = test::placed(fabric, Placement::copied(Axis::y, heads.fused()), qkv);
         const auto lines = fabric::first_lines(fabric, Axis::x);
         const AllReduce runs(fabric, Axis::x, ops::run_segments(heads, lines));
         ops::qk_norm(fabric, heads, runs, lines, weights.views(),

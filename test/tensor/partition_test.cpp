@@ -89,8 +89,7 @@ TEST_CASE("a refined partition cuts every part into pieces of its own, in order"
 
 TEST_CASE("partitions are equal when parts and order are", "[tensor]") {
   const Partition even = Partition::even(5, 2);
-  const Partition copy = even;
-  CHECK(copy == even);
+  CHECK(Partition(even) == even);
   CHECK(Partition::of_lists({{0, 1, 2}, {3, 4}}) == even);
   CHECK_FALSE(Partition::of_lists({{0, 2, 1}, {3, 4}}) == even);
   CHECK_FALSE(Partition::even(5, 3) == even);
