@@ -59,12 +59,12 @@ LayerPlacements decode_placements(const Cut& cut) {
 }
 
 LayerMatrices load_layer(const Checkpoint& checkpoint, Index layer, const Fabric& fabric,
-                         const LayerPlacements& to) {
-  return {
-      load_matrix(checkpoint, {{Weight::q, layer}, {Weight::k, layer}, {Weight::v, layer}}, fabric, to.qkv),
-      load_matrix(checkpoint, {{Weight::o, layer}}, fabric, to.o),
-      load_matrix(checkpoint, {{Weight::gate, layer}, {Weight::up, layer}}, fabric, to.gate_up),
-      load_matrix(checkpoint, {{Weight::down, layer}}, fabric, to.down)};
+                         const LayerPlacements& placements) {
+  return {load_matrix(checkpoint, {{Weight::q, layer}, {Weight::k, layer}, {Weight::v, layer}}, fabric,
+                      placements.qkv),
+          load_matrix(checkpoint, {{Weight::o, layer}}, fabric, placements.o),
+          load_matrix(checkpoint, {{Weight::gate, layer}, {Weight::up, layer}}, fabric, placements.gate_up),
+          load_matrix(checkpoint, {{Weight::down, layer}}, fabric, placements.down)};
 }
 
 LayerVectors load_vectors(const Checkpoint& checkpoint, Index layer) {
@@ -83,7 +83,7 @@ LayerVectors load_vectors(const Checkpoint& checkpoint, Index layer) {
 }
 
 LayerMatrices moved(LayerMatrices from, const Fabric& from_fabric, const Fabric& to_fabric,
-                    const LayerPlacements& to) {
+                    const LayerPlacements& placements) {
   const auto move = [&](Blocks& matrix, const Placement& placement) {
     Blocks there(to_fabric, placement, matrix.type());
     fabric::redistribute(from_fabric, matrix, to_fabric, there);
@@ -91,10 +91,10 @@ LayerMatrices moved(LayerMatrices from, const Fabric& from_fabric, const Fabric&
     return there;
   };
   LayerMatrices layer;
-  layer.qkv = move(from.qkv, to.qkv);
-  layer.o = move(from.o, to.o);
-  layer.gate_up = move(from.gate_up, to.gate_up);
-  layer.down = move(from.down, to.down);
+  layer.qkv = move(from.qkv, placements.qkv);
+  layer.o = move(from.o, placements.o);
+  layer.gate_up = move(from.gate_up, placements.gate_up);
+  layer.down = move(from.down, placements.down);
   return layer;
 }
 
