@@ -8,7 +8,7 @@ set(WAFER_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/wafermesh)
 if(TARGET wafermesh)
   install(TARGETS wafermesh RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY data/folio DESTINATION ${CMAKE_INSTALL_DATADIR}/wafermesh)
+install(DIRECTORY data/folio data/devices data/configs data/paper DESTINATION ${CMAKE_INSTALL_DATADIR}/wafermesh)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # wafer_flags goes along because a static library names all that it links, private or not.

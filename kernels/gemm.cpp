@@ -5,7 +5,7 @@
 
 #include <cblas.h>
 
-#include "kernels/vector_clones.hpp"
+#include "core/vector_clones.hpp"
 
 namespace wafer::kernels {
 

@@ -1,6 +1,6 @@
 #include "kernels/gemv.hpp"
 
-#include "kernels/vector_clones.hpp"
+#include "core/vector_clones.hpp"
 
 namespace wafer::kernels {
 

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "fabric/agree.hpp"
+#include "wafermesh/ledger.hpp"
 
 namespace wafer::app {
 
@@ -37,6 +38,20 @@ void ModelFlags::add_to(CLI::App& command) {
   command.add_option("--decode-mesh", decode_mesh, "another mesh for decode (default: the same)");
   command.add_option("--kv", kv, "where new tokens go in the KV cache: shift or concat")
       ->capture_default_str();
+  device.add_to(command);
+}
+
+ModelTime::ModelTime(const ModelFlags& flags, const fabric::Communicator& world, model::Options& options)
+    : first(flags.device.execution(world, options.prefill_mesh)) {
+  if (!(options.prefill_mesh == options.decode_mesh))
+    second = flags.device.execution(world, options.decode_mesh);
+  options.prefill_execution = first.get();
+  options.decode_execution = second ? second.get() : first.get();
+}
+
+void ModelTime::add_to(Result& result) const {
+  if (second) add_ledger(result, first.get(), "prefill_ledger");
+  add_ledger(result, second ? second.get() : first.get());
 }
 
 model::Options ModelFlags::options(const MeshFlags& flags, const fabric::Communicator& world) const {
@@ -48,17 +63,11 @@ model::Options ModelFlags::options(const MeshFlags& flags, const fabric::Communi
   const mesh::Tiling fits(options.decode_mesh, world.size(), options.ranks_grid);
   options.threads = flags.threads;
   options.kv = kv::parse_policy(kv);
+  options.storage = device.storage_type();
   return options;
 }
 
-std::string default_model() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto installed = program.parent_path() / ".." / "share" / "wafermesh" / "folio";
-  if (!error && std::filesystem::exists(installed, error)) return installed.lexically_normal().string();
-  if (std::filesystem::exists("data/folio", error)) return "data/folio";
-  return WAFERMESH_SOURCE_DATA "/folio";
-}
+std::string default_model() { return data_file("folio"); }
 
 checkpoint::Checkpoint open_model(const fabric::Communicator& world, const std::string& path) {
   std::optional<checkpoint::Checkpoint> model;

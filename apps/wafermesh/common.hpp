@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "fabric/communicator.hpp"
 #include "model/transformer.hpp"
+#include "wafermesh/device.hpp"
 #include "wafermesh/output.hpp"
 
 namespace wafer::app {
@@ -35,10 +36,21 @@ struct ModelFlags {
   std::string model;
   std::string decode_mesh;
   std::string kv = "shift";
+  DeviceFlags device;
 
   void add_to(CLI::App& command);
   /// @throws UsageError, FitError: whatever can be wrong before the model is opened
   model::Options options(const MeshFlags& flags, const fabric::Communicator& world) const;
+};
+
+/// The virtual time of a model's two meshes, one object where they are the same; none without --device.
+struct ModelTime {
+  /// Collective; puts the executions into the options. @throws InputError, FitError
+  ModelTime(const ModelFlags& flags, const fabric::Communicator& world, model::Options& options);
+  /// Adds the ledgers as "ledger", or as "prefill_ledger" and "ledger".
+  void add_to(Result& result) const;
+
+  std::unique_ptr<plmr::Execution> first, second;
 };
 
 /// data/folio, where it is installed or in the source tree.
@@ -64,6 +76,9 @@ std::int64_t peak_memory();
 void add_generate(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_gemm(CLI::App& app, Action& chosen);
+void add_gemv(CLI::App& app, Action& chosen);
+void add_predict(CLI::App& app, Action& chosen);
+void add_reproduce(CLI::App& app, Action& chosen);
 void add_convert(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,7 @@ public:
       : world_(world),
         flags_(flags),
         options_(flags.model.options(flags.mesh, world)),
+        time_(flags.model, world, options_),
         checkpoint_(open_model(world, flags.model.model)),
         config_(checkpoint_.config()) {
     if (!checkpoint_.tokenizer_json().empty()) {
@@ -133,12 +135,14 @@ private:
   void report(model::Transformer& model) {
     const Memory memory{world_.sum(model.weight_bytes()), world_.sum(model.cache().bytes()),
                         world_.sum(peak_memory())};
+    Result result;
+    time_.add_to(result);  // before the logits below, which nobody asked the wafer for
     const auto logits = model.logits();
-    flags_.output.deliver(world_, [&] {
-      return Result{to_json(model, memory, hash_bytes(std::as_bytes(std::span(logits)))), "\n"};
-    });
+    result.json.update(to_json(model, memory, hash_bytes(std::as_bytes(std::span(logits)))));
+    const std::string ledger = std::exchange(result.text, "\n");
+    flags_.output.deliver(world_, [&] { return result; });
     if (!world_.is_root() || flags_.output.quiet) return;
-    std::fputs((speed() + placement(model, memory)).c_str(), stderr);
+    std::fputs((speed() + placement(model, memory) + ledger).c_str(), stderr);
   }
 
   io::Json to_json(const model::Transformer& model, const Memory& memory, std::uint64_t hash) const {
@@ -196,6 +200,7 @@ private:
   const Communicator& world_;
   const GenerateFlags& flags_;
   model::Options options_;
+  ModelTime time_;
   checkpoint::Checkpoint checkpoint_;
   const checkpoint::ModelConfig& config_;
   std::optional<tokenizer::Tokenizer> tokenizer_;

@@ -36,6 +36,9 @@ int run(const wafer::fabric::Communicator& world, int argc, char** argv) {
   wafer::app::add_generate(app, chosen);
   wafer::app::add_verify(app, chosen);
   wafer::app::add_gemm(app, chosen);
+  wafer::app::add_gemv(app, chosen);
+  wafer::app::add_predict(app, chosen);
+  wafer::app::add_reproduce(app, chosen);
   wafer::app::add_convert(app, chosen);
   wafer::app::add_inspect(app, chosen);
   check_subcommand(app, argc, argv);

@@ -17,7 +17,7 @@ using fabric::Communicator;
 
 void OutputFlags::add_to(CLI::App& command) {
   command.add_flag("--json", json, "print one JSON object");
-  command.add_option("--out", out, "a file to write that JSON object to");
+  command.add_option("--out", out, "a file for the result: .json, .csv or .h5");
   command.add_flag("--quiet", quiet, "no progress and no summary");
 }
 
@@ -30,12 +30,29 @@ void OutputFlags::deliver(const Communicator& world, const std::function<Result(
   at_root(world, [&] {
     const Result made = result();
     const std::string line = io::to_text(made.json) + "\n";
-    if (!out.empty()) io::write_text(out, line);
+    if (!out.empty()) write_file(made, line);
     errno = 0;
     print(json ? line : made.text);
     if (std::ferror(stdout) != 0)
       throw InputError({.what = "cannot write to stdout", .got = errno != 0 ? std::strerror(errno) : ""});
   });
+}
+
+void OutputFlags::write_file(const Result& made, const std::string& line) const {
+  const auto ends_in = [this](const std::string& ending) {
+    return out.size() > ending.size() && out.compare(out.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  if (ends_in(".h5")) {
+    io::Hdf5Writer file(out);
+    file.write_text("result", line);
+    if (made.datasets) made.datasets(file);
+    file.commit();
+    return;
+  }
+  if (ends_in(".csv") && made.csv.empty())
+    throw UsageError(
+        {.what = "--out", .got = out, .expected = "a .json or .h5 file: this result has no table"});
+  io::write_text(out, ends_in(".csv") ? made.csv : line);
 }
 
 void at_root(const Communicator& world, const std::function<void()>& stage) {

@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/json_object.hpp"
 #include "core/error.hpp"
 #include "io/json.hpp"
+#include "io/json_object.hpp"
 
 namespace wafer::checkpoint {
+
+using io::JsonObject;
 namespace {
 
 // Far above any model, and low enough that sizes in bytes of a whole model fit 63 bits.

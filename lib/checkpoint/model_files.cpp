@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/json_object.hpp"
 #include "core/error.hpp"
 #include "io/hdf5.hpp"
+#include "io/json_object.hpp"
 #include "io/safetensors.hpp"
 
 namespace wafer::checkpoint {
+
+using io::JsonObject;
 namespace {
 
 namespace fs = std::filesystem;

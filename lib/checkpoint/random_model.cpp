@@ -7,16 +7,18 @@
 #include <fmt/format.h>
 
 #include "checkpoint/convert.hpp"
-#include "checkpoint/json_object.hpp"
 #include "checkpoint/model_files.hpp"
 #include "checkpoint/slabs.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/random.hpp"
 #include "io/hdf5.hpp"
+#include "io/json_object.hpp"
 #include "io/safetensors.hpp"
 
 namespace wafer::checkpoint {
+
+using io::JsonObject;
 namespace {
 
 namespace fs = std::filesystem;

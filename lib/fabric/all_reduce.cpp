@@ -4,6 +4,7 @@
 #include <set>
 
 #include "fabric/exchange.hpp"
+#include "plmr/line_reduction.hpp"
 
 namespace wafer::fabric {
 
@@ -33,11 +34,21 @@ private:
 AllReduce::AllReduce(const Fabric& fabric, Axis axis, const std::vector<Segment>& segments, TreeShape shape)
     : fabric_(&fabric), axis_(axis) {
   const mesh::Tile& tile = fabric.tile();
+  std::map<std::pair<Index, Index>, std::size_t> group_of;  // by places
   for (Index s = 0; s < static_cast<Index>(segments.size()); ++s) {
     const Segment& segment = segments[at(s)];
     const Index cores = segment.places.size();
     const auto tree = trees_.try_emplace(cores, cores, shape.levels, std::min(shape.groups, cores)).first;
     roots_.push_back(segment.places.begin + tree->second.root());
+    const auto places = std::pair(segment.places.begin, segment.places.end);
+    const auto known = group_of.find(places);
+    if (known == group_of.end() || groups_[known->second].lines.end != segment.line) {
+      group_of[places] = groups_.size();
+      groups_.push_back({{segment.line, segment.line}, segment.places.begin, &tree->second, {}});
+    }
+    Group& group = groups_[group_of[places]];
+    group.lines.end += segment.copies;
+    group.segments.insert(group.segments.end(), at(segment.copies), s);
     if (tile.lines(axis).contains(segment.line) && overlap(tile.places(axis), segment.places))
       local_.push_back({s, segment, &tree->second});
   }
@@ -62,13 +73,37 @@ std::vector<Index> first_lines(const Fabric& fabric, Axis axis) {
 
 AllReduce AllReduce::of_copies(const Fabric& fabric, Axis axis, TreeShape shape) {
   std::vector<Segment> lines;
-  for (const Index line : first_lines(fabric, axis)) lines.push_back({line, {0, fabric.mesh().length(axis)}});
+  const auto first = first_lines(fabric, axis);
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    const Index next = k + 1 < first.size() ? first[k + 1] : fabric.mesh().lines(axis);
+    lines.push_back({first[k], {0, fabric.mesh().length(axis)}, next - first[k]});
+  }
   return {fabric, axis, lines, shape};
 }
 
 Index AllReduce::root(Index segment) const { return roots_[at(segment)]; }
 
+void AllReduce::charge(const AllReduceWork& work, bool multicast) const {
+  plmr::Execution& execution = *fabric_->execution();
+  const plmr::Cost& cost = execution.cost();
+  std::vector<plmr::LineGroup> groups;
+  groups.reserve(groups_.size());
+  for (const Group& group : groups_) {
+    plmr::LineGroup line_group{group.lines, group.origin, group.tree, {}, {}};
+    for (const Index segment : group.segments) {
+      const Index n = work.length(segment);
+      const Index words = work.stream == Stream::pairs ? n : cost.stream_words(n);
+      line_group.reduce_words.push_back(work.stream == Stream::maxima ? cost.max_words(n) : words);
+      if (multicast) line_group.result_words.push_back(words);
+    }
+    groups.push_back(std::move(line_group));
+  }
+  plmr::reduce_lines(execution, axis_, groups);
+}
+
 void AllReduce::reduce(const AllReduceWork& work, bool multicast) const {
+  if (fabric_->execution() != nullptr) charge(work, multicast);
+  if (fabric_->dry()) return;
   std::size_t levels = 0;
   for (const Local& local : local_) levels = std::max(levels, local.tree->levels().size());
   LevelResults below;

@@ -13,6 +13,7 @@ namespace wafer::fabric {
 struct Segment {
   Index line = 0;
   mesh::Range places;
+  Index copies = 1;  // lines, this one first, that do the same with the same values
 };
 
 /// The levels of a K-tree and the groups of its first level; 0 groups: mesh::default_groups.
@@ -24,6 +25,13 @@ struct TreeShape {
 /// The first line along the axis of each row or column of tiles.
 std::vector<Index> first_lines(const Fabric& fabric, mesh::Axis axis);
 
+/// What a reduction's numbers are, and so how many words they take on the wafer.
+enum class Stream {
+  sums,
+  maxima,
+  pairs,  ///< 32 bits each
+};
+
 /// What the cores of an all-reduce do. Calls for different segments may come from different threads.
 struct AllReduceWork {
   std::function<Index(Index segment)> length;
@@ -32,6 +40,7 @@ struct AllReduceWork {
   std::function<void(std::span<const float> other, std::span<float> sum)> combine;
   /// Where the result goes on this rank: once, as it is the same for all of the segment's cores.
   std::function<std::span<float>(Index segment)> result;
+  Stream stream = Stream::sums;
 };
 
 /// K-tree all-reduce over segments of lines: levels of two-sided chains, then a multicast from the root.
@@ -67,12 +76,21 @@ private:
   };
   void reduce(const AllReduceWork& work, bool multicast) const;
   void send_results(const AllReduceWork& work) const;
+  void charge(const AllReduceWork& work, bool multicast) const;
 
   const Fabric* fabric_;
   mesh::Axis axis_;
   std::map<Index, mesh::KTree> trees_;  // by number of cores
   std::vector<Local> local_;
   std::vector<Index> roots_;  // (segments)
+  // Neighbouring lines that reduce the same places, all of the mesh.
+  struct Group {
+    mesh::Range lines;
+    Index origin = 0;
+    const mesh::KTree* tree = nullptr;
+    std::vector<Index> segments;  // (lines)
+  };
+  std::vector<Group> groups_;
 };
 
 }  // namespace wafer::fabric

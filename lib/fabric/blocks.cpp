@@ -5,8 +5,10 @@
 
 namespace wafer::fabric {
 
-Blocks::Blocks(const Fabric& fabric, Placement placement, DType type)
+Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optional<plmr::Memory> memory)
     : placement_(std::move(placement)), type_(type) {
+  if (memory) lease_ = Lease(fabric, placement_, *memory);
+  if (fabric.dry()) return;
   const Index row_parts = placement_.rows().parts();
   const Index col_parts = placement_.cols().parts();
   address_.assign(at(row_parts * col_parts), nullptr);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "fabric/fabric.hpp"
-#include "fabric/placement.hpp"
+#include "fabric/lease.hpp"
 #include "tensor/aligned_buffer.hpp"
 #include "tensor/typed_view.hpp"
 
@@ -15,7 +15,10 @@ namespace wafer::fabric {
 class Blocks {
 public:
   Blocks() = default;
-  Blocks(const Fabric& fabric, Placement placement, DType type = DType::f32);
+  /// @param memory what the blocks count as in the memory of the wafer's cores; without: a view that the
+  /// wafer does not have twice
+  Blocks(const Fabric& fabric, Placement placement, DType type = DType::f32,
+         std::optional<plmr::Memory> memory = plmr::Memory::buffers);
 
   const Placement& placement() const { return placement_; }
   DType type() const { return type_; }
@@ -25,7 +28,7 @@ public:
   }
 
   /// Whether block (i, j) can be used on this rank: it lies here, or visits, or has no elements.
-  bool here(Index i, Index j) const { return address_[slot(i, j)] != nullptr; }
+  bool here(Index i, Index j) const { return !address_.empty() && address_[slot(i, j)] != nullptr; }
 
   /// Block (i, j), stored as float32. @pre here(i, j)
   MatrixView<float> operator()(Index i, Index j) { return {as_f32(i, j), shape(i, j)}; }
@@ -57,7 +60,8 @@ private:
   Placement placement_;
   DType type_ = DType::f32;
   AlignedBuffer slab_;
-  std::vector<std::byte*> address_;  // (row parts, column parts) null: not here
+  std::vector<std::byte*> address_;  // (row parts, column parts) null: not here; empty on a dry fabric
+  Lease lease_;
 };
 
 }  // namespace wafer::fabric

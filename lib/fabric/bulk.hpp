@@ -17,7 +17,8 @@ inline Index chunk_of(Index steps) { return std::max(Index{1}, (steps + 3) / 4);
 ///
 /// @param visits of the operands, all made with chunk_of(steps)
 template <class Work>
-void run_chunks(Index steps, std::span<Visits> visits, Work work) {
+void run_chunks(const Fabric& fabric, Index steps, std::span<Visits> visits, Work work) {
+  if (fabric.dry()) return;
   const Index chunk = chunk_of(steps);
   const Index chunks = (steps + chunk - 1) / chunk;
   for (Visits& operand : visits) operand.start(0);
@@ -38,7 +39,7 @@ void run_chunks(Index steps, std::span<Visits> visits, Work work) {
 /// section 5.
 template <class Step>
 void run_bulk(const Fabric& fabric, Index steps, std::span<Visits> visits, Step step) {
-  run_chunks(steps, visits, [&](mesh::Range chunk) {
+  run_chunks(fabric, steps, visits, [&](mesh::Range chunk) {
     fabric.for_cores([&](mesh::CoreCoord core) {
       for (Index t = chunk.begin; t < chunk.end; ++t) step(core, t);
     });

@@ -133,6 +133,7 @@ private:
 
 void reduce_chains(const Fabric& fabric, Axis axis, std::span<const ChainJob> jobs,
                    const Reduction& reduction) {
+  if (fabric.dry()) return;
   Side high(fabric, axis, jobs, true);
   Side low(fabric, axis, jobs, false);
   high.run(reduction);

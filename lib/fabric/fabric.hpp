@@ -5,6 +5,7 @@
 #include "fabric/communicator.hpp"
 #include "mesh/queue.hpp"
 #include "mesh/tiling.hpp"
+#include "plmr/execution.hpp"
 
 namespace wafer::fabric {
 
@@ -14,7 +15,10 @@ namespace wafer::fabric {
 class Fabric {
 public:
   /// @param threads that the cores of the tile are spread over; changes no result.
-  Fabric(const Communicator& communicator, mesh::Tiling tiling, int threads = 1);
+  /// @param execution keeps the virtual time of all cores of the mesh; null: nobody does. Must outlive this.
+  /// @param dry  no rank emulates a core: operators only advance the execution, on shapes without storage.
+  Fabric(const Communicator& communicator, mesh::Tiling tiling, int threads = 1,
+         plmr::Execution* execution = nullptr, bool dry = false);
 
   const Communicator& communicator() const { return *communicator_; }
   const mesh::Tiling& tiling() const { return tiling_; }
@@ -22,6 +26,12 @@ public:
   const mesh::Tile& tile() const { return tile_; }
   mesh::Rank rank() const { return communicator_->rank(); }
   int threads() const { return threads_; }
+  plmr::Execution* execution() const { return execution_; }
+  bool dry() const { return dry_; }
+  /// The same with one thread, for loops that share what they write.
+  Fabric without_threads() const { return {*communicator_, tiling_, 1, execution_, dry_}; }
+  /// The same, but nothing is charged.
+  Fabric without_execution() const { return {*communicator_, tiling_, threads_}; }
   /// The queues of the whole mesh.
   const mesh::QueuePlan& queues() const { return queues_; }
 
@@ -29,6 +39,18 @@ public:
   /// exception is thrown again when all calls are done.
   template <class F>
   void parallel(Index n, F f) const;
+
+  /// Charges ticks_of(cost, core) of computation to every core of the mesh.
+  template <class F>
+  void charge(F ticks_of) const {
+    if (execution_ == nullptr) return;
+    const plmr::Cost& cost = execution_->cost();
+    execution_->compute([&](Index y, Index x) { return ticks_of(cost, mesh::CoreCoord{y, x}); });
+  }
+  /// Charges an operator's entry to every core.
+  void enter() const {
+    if (execution_ != nullptr) execution_->enter();
+  }
 
   /// Calls f(core) for every core of this rank's tile, spread over the threads.
   template <class F>
@@ -45,6 +67,8 @@ private:
   mesh::Tile tile_;
   int threads_;
   mesh::QueuePlan queues_;
+  plmr::Execution* execution_;
+  bool dry_;
 };
 
 template <class F>

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "fabric/exchange.hpp"
+#include "plmr/transfer.hpp"
 
 namespace wafer::fabric {
 
@@ -59,6 +60,28 @@ public:
         to_(to),
         rows_(all_overlaps(from.placement().rows(), to.placement().rows())),
         cols_(all_overlaps(from.placement().cols(), to.placement().cols())) {}
+
+  // What the wafer's links carry. A copied block goes to the first core of its line, then along it.
+  void charge() const {
+    plmr::Execution& execution = *to_fabric_.execution();
+    plmr::Transfer transfer(execution, from_fabric_.mesh());
+    const auto copied = to_.placement().copied_along();
+    for (Index i = 0; i < from_.placement().rows().parts(); ++i)
+      for (Index j = 0; j < from_.placement().cols().parts(); ++j) {
+        const mesh::CoreCoord home = from_.placement().home(i, j);
+        for (const Overlap& rows : rows_[at(i)])
+          for (const Overlap& cols : cols_[at(j)]) {
+            const auto elements = static_cast<Index>(Piece{i, j, &rows, &cols}.elements());
+            transfer.send(home, to_.placement().home(rows.part, cols.part),
+                          execution.cost().shift_words(elements));
+          }
+      }
+    for (Index i = 0; copied && i < to_.placement().rows().parts(); ++i)
+      for (Index j = 0; j < to_.placement().cols().parts(); ++j)
+        transfer.spread(*copied, mesh::line_of(*copied, to_.placement().home(i, j)),
+                        execution.cost().shift_words(to_.shape(i, j).size()));
+    transfer.finish();
+  }
 
   void run() {
     const Rank me = from_fabric_.rank();
@@ -148,21 +171,27 @@ private:
 void redistribute(const Fabric& from_fabric, const Blocks& from, const Fabric& to_fabric, Blocks& to) {
   WAFER_CHECK(from.placement().shape() == to.placement().shape() && from.type() == to.type(),
               "a redistribution changes neither shape nor type");
-  Move(from_fabric, from, to_fabric, to).run();
+  Move move(from_fabric, from, to_fabric, to);
+  if (to_fabric.execution() != nullptr) move.charge();
+  if (!to_fabric.dry()) move.run();
 }
 
 std::vector<float> gather(const Fabric& fabric, const Blocks& matrix) {
-  Blocks whole(fabric, Placement::on_first_core(matrix.placement().shape()));
-  redistribute(fabric, matrix, fabric, whole);
+  if (fabric.dry()) return {};
+  const Fabric uncharged = fabric.without_execution();
+  Blocks whole(uncharged, Placement::on_first_core(matrix.placement().shape()));
+  redistribute(uncharged, matrix, uncharged, whole);
   if (!whole.here(0, 0)) return {};
   const auto view = whole(0, 0);
   return {view.data(), view.data() + view.shape().size()};
 }
 
 void scatter(const Fabric& fabric, std::span<const float> whole, Blocks& matrix) {
-  Blocks host(fabric, Placement::on_first_core(matrix.placement().shape()));
+  if (fabric.dry()) return;
+  const Fabric uncharged = fabric.without_execution();
+  Blocks host(uncharged, Placement::on_first_core(matrix.placement().shape()));
   if (host.here(0, 0)) std::copy(whole.begin(), whole.end(), host(0, 0).data());
-  redistribute(fabric, host, fabric, matrix);
+  redistribute(uncharged, host, uncharged, matrix);
 }
 
 }  // namespace wafer::fabric

@@ -11,10 +11,12 @@ namespace wafer::fabric {
 /// @pre equal shapes and types   Collective: every rank calls it.
 void redistribute(const Fabric& from_fabric, const Blocks& from, const Fabric& to_fabric, Blocks& to);
 
-/// The whole matrix at rank 0, row after row; empty on the other ranks. Collective.
+/// The whole matrix at rank 0, row after row; empty on the other ranks, and where the fabric is dry. For
+/// looking at it: the wafer is not charged. Collective.
 std::vector<float> gather(const Fabric& fabric, const Blocks& matrix);
 
-/// Fills `matrix` from the whole one at rank 0 (row-major; ignored on the other ranks). Collective.
+/// Fills `matrix` from the whole one at rank 0 (row-major; ignored on the other ranks). The wafer is not
+/// charged. Collective.
 void scatter(const Fabric& fabric, std::span<const float> whole, Blocks& matrix);
 
 }  // namespace wafer::fabric

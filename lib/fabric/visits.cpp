@@ -40,7 +40,7 @@ Visits::Visits(const Fabric& fabric, Blocks& operand, Index steps, Index chunk, 
   const mesh::Tiling& tiling = fabric.tiling();
   const Placement& placement = operand.placement();
   const Rank me = fabric.rank();
-  for (int r = 0; tiling.ranks() > 1 && r < tiling.ranks(); ++r) {
+  for (int r = 0; tiling.ranks() > 1 && !fabric.dry() && r < tiling.ranks(); ++r) {
     const Rank guest_of{r};
     const mesh::Tile tile = tiling.tile(guest_of);
     for (const Use& use : uses_of(tile)) {

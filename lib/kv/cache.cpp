@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "fabric/exchange.hpp"
+#include "plmr/line_shift.hpp"
 
 namespace wafer::kv {
 
@@ -25,14 +26,17 @@ void pop_front(std::vector<float>& from, Index width) { from.erase(from.begin(),
 
 }  // namespace
 
-Cache::Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index layers, Policy policy)
+Cache::Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index layers, Policy policy,
+             Index counted)
     : fabric_(&fabric),
       heads_(&heads),
       policy_(policy),
+      counted_(counted),
       counts_(at(fabric.mesh().height), 0),
       offsets_(offsets_of(counts_)),
       before_(offsets_),
-      entries_(at(layers), std::vector<Entries>(at(fabric.tile().columns.size()))) {}
+      entries_(at(layers), std::vector<Entries>(at(fabric.tile().columns.size()))),
+      leases_(at(layers)) {}
 
 std::int64_t Cache::bytes() const {
   std::size_t floats = 0;
@@ -50,6 +54,7 @@ void Cache::fill(Index layer, const Blocks& keys, const Blocks& values) {
   tokens_ = keys.placement().rows().length();
   counts_ = initial_counts(tokens_, fabric_->mesh().height);
   offsets_ = before_ = offsets_of(counts_);
+  hold(layer);
   for (Index x = tile.columns.begin; x < tile.columns.end; ++x) {
     Entries& column = entries(layer, x);
     WAFER_CHECK(column.keys.empty(), "a prompt fills an empty cache");
@@ -67,7 +72,28 @@ void Cache::begin_token() {
   ++tokens_;
 }
 
+void Cache::charge(Index layer) {
+  plmr::Execution* execution = fabric_->execution();
+  if (execution == nullptr) return;
+  const plmr::Operator charged(execution, "cache");
+  std::vector<bool> hands_up(counts_.size(), false);  // a row whose first token now lies in the row above
+  for (std::size_t y = 1; y < hands_up.size(); ++y)
+    hands_up[y] = offsets_[y] > before_[y] && before_[y] < tokens_ - 1;
+  std::vector<Index> words;
+  for (const Index entry : heads_->key().sizes()) words.push_back(execution->cost().shift_words(2 * entry));
+  plmr::hand_up(*execution, hands_up, words);
+  hold(layer);
+}
+
+void Cache::hold(Index layer) {
+  if (counted_ > 0 && layer >= counted_) return;
+  leases_[at(layer)] = {};  // before the new one, so that they do not count together
+  leases_[at(layer)] = fabric::Lease(*fabric_, plmr::Memory::cache,
+                                     [&](CoreCoord core) { return counts_[at(core.y)] * 2 * width(core.x); });
+}
+
 void Cache::append(Index layer, const Blocks& QKV) {
+  charge(layer);
   const mesh::Tile& tile = fabric_->tile();
   if (tile.cores() == 0) return;
   const std::size_t top = at(tile.rows.begin);
@@ -123,6 +149,7 @@ ops::CacheView Cache::view(Index layer) const {
 }
 
 void Cache::clear() {
+  for (fabric::Lease& lease : leases_) lease = {};
   tokens_ = 0;
   counts_.assign(counts_.size(), 0);
   offsets_ = before_ = offsets_of(counts_);

@@ -14,7 +14,9 @@ namespace wafer::kv {
 class Cache {
 public:
   /// `fabric` and `heads` must outlive the cache.
-  Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index layers, Policy policy);
+  /// @param counted  layers that count in the memory of the wafer's cores; 0: all
+  Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index layers, Policy policy,
+        Index counted = 0);
 
   Index tokens() const { return tokens_; }
   /// Tokens on each row of the mesh.
@@ -33,6 +35,9 @@ public:
   /// @param QKV ([query | key | value])  copied along Y   Collective among the ranks that share columns.
   void append(Index layer, const fabric::Blocks& QKV);
 
+  /// Counts a layer's entries in the memory of the wafer's cores, for a layer whose forward is left out.
+  void hold(Index layer);
+
   /// What attention reads; valid until the next change.
   ops::CacheView view(Index layer) const;
 
@@ -48,14 +53,18 @@ private:
   Index column_number(Index column) const { return column - fabric_->tile().columns.begin; }
   Entries& entries(Index layer, Index column) { return entries_[at(layer)][at(column_number(column))]; }
 
+  void charge(Index layer);
+
   const fabric::Fabric* fabric_;
   const ops::HeadLayout* heads_;
   Policy policy_;
+  Index counted_;
   Index tokens_ = 0;
   std::vector<Index> counts_;                  // (rows)
   std::vector<Index> offsets_;                 // (rows + 1) first token of each row
   std::vector<Index> before_;                  // offsets before the token that is being added
   std::vector<std::vector<Entries>> entries_;  // (layers, columns of the tile)
+  std::vector<fabric::Lease> leases_;          // (layers) what the wafer's cores hold
 };
 
 }  // namespace wafer::kv

@@ -24,16 +24,20 @@ void Transformer::decode(Index id, const HiddenObserver& observe) {
   const auto look = [&](Index layer, const Blocks& h) {
     if (observe) observe(layer, fabric::gather(decode_fabric_, h));
   };
-  Blocks h = ops::embed_token(decode_fabric_, table_, id);
+  start_phase("decode");
+  Blocks h = stored(decode_fabric_, ops::embed_token(decode_fabric_, table_, id));
   ++tokens_;
   cache_.begin_token();
   look(0, h);
-  for (Index layer = 0; layer < config_->layers; ++layer) {
-    h = decode_layer(layer, std::move(h));
-    if (layer + 1 < config_->layers) look(layer + 1, h);
-  }
-  h_ = ops::rms_norm_vector(decode_fabric_, h, final_norm_, static_cast<float>(config_->norm_eps),
-                            decode_copies_);
+  for_layers(
+      decode_fabric_.execution(),
+      [&](Index layer) {
+        h = decode_layer(layer, std::move(h));
+        if (layer + 1 < config_->layers) look(layer + 1, h);
+      },
+      [&](Index layer) { cache_.hold(layer); });
+  h_ = stored(decode_fabric_, ops::rms_norm_vector(decode_fabric_, h, final_norm_,
+                                                   static_cast<float>(config_->norm_eps), decode_copies_));
   look(config_->layers, *h_);
 }
 
@@ -43,32 +47,52 @@ Blocks Transformer::decode_layer(Index layer, Blocks h) {
   const LayerVectors& vectors = vectors_[at(layer)];
   const LayerMatrices& weights = layers_[at(layer)];
   const auto eps = static_cast<float>(config_->norm_eps);
+  const auto one_token = [](Index) { return Index{1}; };
+  const auto multiply = [&](const char* role, Axis axis, const Blocks& vector, const Blocks& matrix) {
+    const plmr::Operator charged(fabric.execution(), role);
+    return ops::mesh_gemv(fabric, axis, axis == Axis::y ? decode_columns_ : decode_rows_, vector, matrix);
+  };
 
-  const Blocks a = ops::rms_norm_vector(fabric, h, vectors.attention_norm, eps, decode_copies_);
-  Blocks QKV = ops::mesh_gemv(fabric, Axis::y, decode_columns_, a, weights.qkv);
-  ops::add_bias(vectors.qkv_bias, QKV);
-  if (config_->qk_norm)
+  const Blocks a =
+      stored(fabric, ops::rms_norm_vector(fabric, h, vectors.attention_norm, eps, decode_copies_));
+  Blocks QKV = multiply("qkv", Axis::y, a, weights.qkv);
+  ops::add_bias(fabric, vectors.qkv_bias, QKV);
+  store(fabric, QKV);
+  if (config_->qk_norm) {
     ops::qk_norm(fabric, heads, decode_run_copies_, fabric::first_lines(fabric, Axis::x),
-                 {vectors.q_norm, vectors.k_norm, eps}, [&](CoreCoord core) { return QKV(0, core.x); });
+                 {vectors.q_norm, vectors.k_norm, eps},
+                 {one_token, [&](CoreCoord core) { return QKV(0, core.x); }});
+    store(fabric, QKV);
+  }
+  ops::charge_rope(fabric, heads, one_token);
   const auto frequencies = rope_frequencies(*config_, tokens_);
   const mesh::Range columns = fabric.tile().columns;
   for (Index x = columns.begin; x < columns.end && fabric.tile().cores() > 0; ++x)
     ops::rope(heads, x, frequencies, tokens_ - 1, QKV(0, x));
+  store(fabric, QKV);
   cache_.append(layer, QKV);  // before the scores: a token sees itself
 
-  const Blocks A = ops::decode_attention(fabric, heads, QKV, cache_.view(layer), tokens_ - 1,
-                                         config_->window[at(layer)], decode_columns_);
-  Blocks O = ops::mesh_gemv(fabric, Axis::x, decode_rows_, A, weights.o);
-  ops::add_bias(vectors.o_bias, O);
+  ops::CacheView cache = cache_.view(layer);
+  cache.storage = options_.storage;
+  const Blocks A = stored(fabric, ops::decode_attention(fabric, heads, QKV, cache, tokens_ - 1,
+                                                        config_->window[at(layer)], decode_columns_));
+  Blocks O = multiply("o", Axis::x, A, weights.o);
+  ops::add_bias(fabric, vectors.o_bias, O);
+  store(fabric, O);
   ops::add(fabric, O, h);
+  store(fabric, h);
 
-  const Blocks b = ops::rms_norm_vector(fabric, h, vectors.ffn_norm, eps, decode_copies_);
-  Blocks gate_up = ops::mesh_gemv(fabric, Axis::y, decode_columns_, b, weights.gate_up);
-  ops::add_bias(vectors.gate_up_bias, gate_up);
-  const Blocks M = ops::silu_product(fabric, gate_up, Placement::copied(Axis::y, decode_cut_.ffn));
-  Blocks down = ops::mesh_gemv(fabric, Axis::x, decode_rows_, M, weights.down);
-  ops::add_bias(vectors.down_bias, down);
+  const Blocks b = stored(fabric, ops::rms_norm_vector(fabric, h, vectors.ffn_norm, eps, decode_copies_));
+  Blocks gate_up = multiply("gate_up", Axis::y, b, weights.gate_up);
+  ops::add_bias(fabric, vectors.gate_up_bias, gate_up);
+  store(fabric, gate_up);
+  const Blocks M =
+      stored(fabric, ops::silu_product(fabric, gate_up, Placement::copied(Axis::y, decode_cut_.ffn)));
+  Blocks down = multiply("down", Axis::x, M, weights.down);
+  ops::add_bias(fabric, vectors.down_bias, down);
+  store(fabric, down);
   ops::add(fabric, down, h);
+  store(fabric, h);
   return h;
 }
 

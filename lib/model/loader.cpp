@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/rounding.hpp"
 
 namespace wafer::model {
 
@@ -21,6 +22,15 @@ DType common_type(const Checkpoint& checkpoint, const std::vector<WeightId>& ten
   const bool same =
       std::all_of(tensors.begin(), tensors.end(), [&](WeightId id) { return checkpoint.dtype(id) == type; });
   return same ? type : DType::f32;
+}
+
+// Elements that are kept in another type than they are stored in.
+std::vector<std::byte> converted(DType stored, DType type, const std::vector<std::byte>& read) {
+  std::vector<float> wide(read.size() / size_of(stored));
+  kernels::widen(stored, read.data(), wide);
+  std::vector<std::byte> kept(wide.size() * size_of(type));
+  kernels::narrow(type, wide, kept.data());
+  return kept;
 }
 
 // Neighbouring columns of a block that come from one tensor.
@@ -69,9 +79,9 @@ void turn_into(Blocks& matrix, Index j, const std::vector<Index>& parts, const S
 }  // namespace
 
 Blocks load_matrix(const Checkpoint& checkpoint, const std::vector<WeightId>& tensors,
-                   const fabric::Fabric& fabric, fabric::Placement placement) {
-  const DType type = common_type(checkpoint, tensors);
-  Blocks matrix(fabric, std::move(placement), type);
+                   const fabric::Fabric& fabric, fabric::Placement placement, DType storage) {
+  const DType type = storage == DType::f32 ? common_type(checkpoint, tensors) : storage;
+  Blocks matrix(fabric, std::move(placement), type, plmr::Memory::weights);
   const auto& rows = matrix.placement().rows();
   const auto& cols = matrix.placement().cols();
   for (Index j = 0; j < cols.parts(); ++j) {
@@ -88,15 +98,11 @@ Blocks load_matrix(const Checkpoint& checkpoint, const std::vector<WeightId>& te
       const DType stored = checkpoint.dtype(stretch.tensor);
       std::vector<std::byte> read(stretch.rows.size() * inputs.size() * size_of(stored));
       checkpoint.read(stretch.tensor, stretch.rows, inputs, read);
-      if (stored != type) {
-        std::vector<float> wide(stretch.rows.size() * inputs.size());
-        kernels::widen(stored, read.data(), wide);
-        turn_into(matrix, j, parts, stretch, wide.data(), width);
-      } else if (type == DType::f32) {
+      if (stored != type) read = converted(stored, type, read);
+      if (type == DType::f32)
         turn_into(matrix, j, parts, stretch, reinterpret_cast<const float*>(read.data()), width);
-      } else {
+      else
         turn_into(matrix, j, parts, stretch, reinterpret_cast<const std::uint16_t*>(read.data()), width);
-      }
     }
   }
   return matrix;

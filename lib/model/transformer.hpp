@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +23,15 @@ struct Options {
   int threads = 1;
   kv::Policy kv = kv::Policy::shift;
   fabric::TreeShape tree;
+  /// Virtual time of the two meshes; null: not kept. One object where they are the same mesh.
+  plmr::Execution* prefill_execution = nullptr;
+  plmr::Execution* decode_execution = nullptr;
+  /// Layers that are alike run twice in a dry run; the second time, from a warm state, counts for the rest.
+  bool repeat_alike_layers = false;
+  /// Layers that count in the memory of decode's cores, where the others lie on other regions; 0: all.
+  Index counted_layers = 0;
+  /// What weights and every block that an operator stores are rounded to; products and sums are float32.
+  DType storage = DType::f32;
 };
 
 /// Called with what lies on the residual stream: 0 the embedding, l after layer l, the last after the final
@@ -37,6 +48,12 @@ public:
   /// @param progress called with the layers loaded
   Transformer(const fabric::Communicator& communicator, const checkpoint::Checkpoint& checkpoint,
               const Options& options, bool for_prefill, const std::function<void(Index)>& progress = {});
+
+  /// The same without weights and without storage: every member advances the executions of `options` as a
+  /// real model of this configuration would, and computes nothing. @pre both executions   `config` must
+  /// outlive it.
+  Transformer(const fabric::Communicator& communicator, const checkpoint::ModelConfig& config,
+              const Options& options, bool for_prefill = true);
 
   /// Runs a prompt from an empty cache: tokens over rows, features over columns.
   /// @throws FitError for an empty prompt, one that is longer than the model allows, or an id that is not in
@@ -56,6 +73,9 @@ public:
 
   /// The likeliest next token, found on the mesh.
   Index greedy();
+  /// Adds tokens to the cache without a forward, for a dry run at a later position.
+  void skip_tokens(Index count);
+
   /// Logits of the last token, (V) at rank 0.
   std::vector<float> logits();
 
@@ -73,10 +93,47 @@ public:
 
 private:
   using Blocks = fabric::Blocks;
+  Transformer(const fabric::Communicator& communicator, const checkpoint::Checkpoint* checkpoint,
+              const checkpoint::ModelConfig& config, const Options& options, bool for_prefill);
+  /// Calls run(layer) for every layer; where layers that are alike are repeated, for the first two of each
+  /// kind, and skip(layer) for the rest.
+  template <class Run, class Skip>
+  void for_layers(plmr::Execution* execution, Run run, Skip skip) {
+    std::map<Index, Index> seen;  // layers so far of each kind: a kind is a window
+    for (Index layer = 0; layer < config_->layers; ++layer) {
+      const Index kind = config_->window[at(layer)];
+      const Index number = seen[kind]++;
+      if (options_.repeat_alike_layers && number >= 2) {
+        skip(layer);
+        continue;
+      }
+      if (execution != nullptr) execution->layer(layer);
+      if (!options_.repeat_alike_layers || number == 0) {
+        run(layer);
+        continue;
+      }
+      const auto mark = execution->mark();
+      run(layer);
+      const auto& windows = config_->window;
+      execution->repeat_since(mark, std::count(windows.begin(), windows.end(), kind) - 2);
+    }
+    if (execution != nullptr) execution->layer(-1);
+  }
+  bool dry() const { return checkpoint_ == nullptr; }
+  /// What a layer's blocks on the decode mesh count as.
+  std::optional<plmr::Memory> counted(Index layer, plmr::Memory kind) const {
+    if (options_.counted_layers > 0 && layer >= options_.counted_layers) return std::nullopt;
+    return kind;
+  }
   void check_sequence(std::span<const Index> ids) const;
   void prefill_layer(Index layer, Blocks& X);
   Blocks decode_layer(Index layer, Blocks h);
+  /// Rounds what an operator stores; the second, a result that it hands on.
+  void store(const fabric::Fabric& fabric, Blocks& block) const;
+  Blocks stored(const fabric::Fabric& fabric, Blocks block) const;
   void keep_keys_and_values(const Blocks& QKV);
+  void move_prompt(Index layer, const fabric::Placement& place);
+  void start_phase(const char* name);
   Blocks head_logits();
 
   const fabric::Communicator* communicator_;

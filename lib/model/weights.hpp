@@ -44,15 +44,25 @@ LayerPlacements prefill_placements(const fabric::Fabric& fabric, const Cut& cut)
 /// E on Y for QKV, gate and up; turned for O and down, so that no activation is ever transposed.
 LayerPlacements decode_placements(const Cut& cut);
 
-/// Reads the four matrices of a layer; each rank reads what its cores need.
+/// Reads the four matrices of a layer; each rank reads what its cores need. `storage` as in load_matrix().
 LayerMatrices load_layer(const checkpoint::Checkpoint& checkpoint, Index layer, const fabric::Fabric& fabric,
-                         const LayerPlacements& placements);
-LayerVectors load_vectors(const checkpoint::Checkpoint& checkpoint, Index layer);
+                         const LayerPlacements& placements, DType storage);
+LayerVectors load_vectors(const checkpoint::Checkpoint& checkpoint, Index layer, DType storage);
+/// A whole vector, rounded to what the wafer stores.
+std::vector<float> load_vector(const checkpoint::Checkpoint& checkpoint, checkpoint::WeightId id,
+                               DType storage);
 
 /// Moves a layer to another phase's placement, one tensor at a time, so that at most one is in memory twice.
 /// Collective.
 LayerMatrices moved(LayerMatrices from, const fabric::Fabric& from_fabric, const fabric::Fabric& to_fabric,
-                    const LayerPlacements& placements);
+                    const LayerPlacements& placements,
+                    std::optional<plmr::Memory> memory = plmr::Memory::weights);
+
+/// The shapes of a layer, without storage: what a dry run has.
+LayerMatrices dry_layer(const fabric::Fabric& fabric, const LayerPlacements& placements,
+                        std::optional<plmr::Memory> memory = plmr::Memory::weights);
+/// Vectors of the right lengths, all 0.
+LayerVectors dry_vectors(const checkpoint::ModelConfig& config);
 
 /// Bytes of a layer's matrices on this rank.
 std::int64_t bytes_of(const LayerMatrices& layer);

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "fabric/all_reduce.hpp"
+#include "plmr/line_reduction.hpp"
 
 namespace wafer::ops {
 
@@ -21,10 +22,24 @@ void keep_better(std::span<const float> other, std::span<float> best) {
   if (wins) std::copy(other.begin(), other.end(), best.begin());
 }
 
+// Every core learns the id: one word along the root's row, then along the columns.
+void charge_answer(const fabric::Fabric& fabric, Index root_row) {
+  if (fabric.execution() == nullptr) return;
+  const mesh::Mesh mesh = fabric.mesh();
+  const std::vector<Index> word(at(std::max(mesh.height, mesh.width)), 1);
+  plmr::multicast_lines(*fabric.execution(), mesh::Axis::y, {0, mesh.width}, {0, mesh.height}, root_row,
+                        std::span(word).first(at(mesh.width)));
+}
+
 }  // namespace
 
 Index argmax(const fabric::Fabric& fabric, const fabric::Blocks& logits, Index root_row) {
   const auto& vocabulary = logits.placement().cols();
+  const plmr::Operator charged(fabric.execution(), "argmax");
+  fabric.enter();
+  fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
+    return core.y == root_row ? cost.maxima(vocabulary.size(core.x)) : plmr::Ticks{0};
+  });
   constexpr auto none = std::numeric_limits<std::uint32_t>::max();
   std::array<float, 2> best = {-std::numeric_limits<float>::infinity(), to_word(none)};
   const fabric::AllReduce row(fabric, mesh::Axis::x, {{root_row, {0, fabric.mesh().width}}});
@@ -41,7 +56,9 @@ Index argmax(const fabric::Fabric& fabric, const fabric::Blocks& logits, Index r
              else
                keep_better(own, sum);
            },
-           keep_better, [&](Index) { return std::span<float>(best); }});
+           keep_better, [&](Index) { return std::span<float>(best); }, fabric::Stream::pairs});
+  charge_answer(fabric, root_row);
+  if (fabric.dry()) return 0;
   const mesh::Rank root = fabric.tiling().rank_of({root_row, 0});
   const Index id = fabric.communicator().broadcast(static_cast<std::int64_t>(to_id(best[1])), root);
   WAFER_CHECK(id != static_cast<Index>(none), "no logit is a number");

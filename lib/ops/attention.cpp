@@ -11,6 +11,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/softmax.hpp"
 #include "ops/mesh_gemm_t.hpp"
+#include "ops/storage.hpp"
 
 namespace wafer::ops {
 
@@ -30,29 +31,31 @@ Partition times(const Partition& parts, Index factor) {
 // product.
 class RunAttention {
 public:
-  RunAttention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, Range columns, Index window)
+  RunAttention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, Range columns, Index window,
+               DType storage)
       : fabric_(fabric),
         heads_(heads),
         run_(fabric.mesh().height, columns),
         window_(window),
+        storage_(storage),
         tokens_(QKV.placement().rows()),
         keys_(fabric::contraction_blocks(run_.queues.y, tokens_)),
         kv_(heads.kv_heads_of(columns.begin).size()),
         group_(heads.group()) {
     std::vector<Index> dims;
     for (Index x = columns.begin; x < columns.end; ++x) dims.push_back(heads.dims(x));
-    const Partition cols = Partition::of_sizes(dims);
+    const Partition cols = dims_ = Partition::of_sizes(dims);
     const auto home = [first = columns.begin](Index y, Index j) { return CoreCoord{y, first + j}; };
-    Q_ = Blocks(fabric, Placement(times(tokens_, kv_ * group_), cols, home));
-    O_ = Blocks(fabric, Q_.placement());
-    K_ = Blocks(fabric, at_rest_on_columns(run_, times(keys_, kv_), cols));
-    V_ = Blocks(fabric, K_.placement());
+    // What QKV and the output hold on the wafer is here in another order.
+    Q_ = Blocks(fabric, Placement(times(tokens_, kv_ * group_), cols, home), DType::f32, std::nullopt);
+    O_ = Blocks(fabric, Q_.placement(), DType::f32, std::nullopt);
+    K_ = Blocks(fabric, at_rest_on_columns(run_, times(keys_, kv_), cols), DType::f32, std::nullopt);
+    V_ = Blocks(fabric, K_.placement(), DType::f32, std::nullopt);
     S_ = Blocks(fabric, on_owners(run_, times(tokens_, kv_ * group_), keys_));
     split(QKV);
   }
 
   void run(Blocks& out) {
-    if (run_.shared(fabric_.tile()).size() == 0) return;
     scores();
     softmax();
     weighted_values();
@@ -108,7 +111,27 @@ private:
     });
   }
 
+  plmr::RotatingProduct shapes() const {
+    return rotating_product(run_, kv_, times(tokens_, group_), keys_, dims_,
+                            [this](Index y, Index block) { return alive(y, block); });
+  }
+  // Charges ticks_of(cost, row, rows of a score block, keys in them) to the cores of the run.
+  template <class F>
+  void charge(F ticks_of) const {
+    fabric_.charge([&](const plmr::Cost& cost, CoreCoord core) {
+      if (!run_.columns.contains(core.x)) return plmr::Ticks{0};
+      Index keys = 0;
+      for (Index slot = 0; slot < run_.queues.x.slots(local(core.x)); ++slot) {
+        const Index block = run_.queues.x.first_slot(local(core.x)) + slot;
+        if (alive(core.y, block)) keys += keys_.size(block);
+      }
+      return ticks_of(cost, core, kv_ * group_ * tokens_.size(core.y), keys);
+    });
+  }
+
   void scores() {
+    const plmr::Operator charged(fabric_.execution(), "scores");
+    if (fabric_.execution() != nullptr) plmr::scores_product(*fabric_.execution(), run_.queues, shapes());
     const auto product = [&](CoreCoord core, Index block, std::span<float> sum, bool first) {
       const Index queries = group_ * tokens_.size(core.y);
       const Index n = keys_.size(block);
@@ -119,6 +142,7 @@ private:
                          first ? kernels::Output::overwrite : kernels::Output::add);
     };
     mesh_gemm_t_loop(fabric_, run_, K_, S_, product, [&](Index y, Index block) { return alive(y, block); });
+    store_as(fabric_, storage_, S_);
   }
 
   // Calls f(S block, block) for the blocks of S on a core.
@@ -140,6 +164,10 @@ private:
   }
 
   void softmax() {
+    const plmr::Operator charged(fabric_.execution(), "softmax");
+    charge([](const plmr::Cost& cost, CoreCoord, Index queries, Index keys) {
+      return cost.vector(queries * keys) + keys * cost.maxima(queries);
+    });
     std::vector<fabric::Segment> rows;
     for (Index y = 0; y < fabric_.mesh().height; ++y) rows.push_back({y, run_.columns});
     const fabric::AllReduce reduce(fabric_, mesh::Axis::x, rows);
@@ -159,7 +187,10 @@ private:
                       most[at(r)] = std::max(most[at(r)], kernels::row_max(S.row(r)));
                   });
                 },
-                kernels::maximum, [&](Index y) { return result(max, y); }});
+                kernels::maximum, [&](Index y) { return result(max, y); }, fabric::Stream::maxima});
+    charge([](const plmr::Cost& cost, CoreCoord, Index queries, Index keys) {
+      return keys * 3 * cost.vector(queries) + keys * queries * cost.device().exponential;
+    });
     reduce.run({length,
                 [&](Index y, Index x, std::span<float> sum, bool first) {
                   std::vector<float> own(sum.size(), 0.0F);
@@ -173,10 +204,17 @@ private:
                     kernels::add(own, sum);
                 },
                 kernels::add, [&](Index y) { return result(sums_, y); }});
+    store_as(fabric_, storage_, S_);
   }
 
   // O += S V: at step t the owner of the block at the front of V's queue multicasts its S along the run.
   void weighted_values() {
+    const plmr::Operator charged(fabric_.execution(), "values");
+    if (fabric_.execution() != nullptr) plmr::values_product(*fabric_.execution(), run_.queues, shapes());
+    charge([this](const plmr::Cost& cost, CoreCoord core, Index rows, Index) {
+      return rows * cost.device().divide + heads_.dims(core.x) * cost.vector(rows);
+    });
+    if (run_.shared(fabric_.tile()).size() == 0) return;
     const Index steps = run_.queues.blocks();
     const auto multicast = [this](const mesh::Tile& tile) {
       std::vector<Use> uses;
@@ -189,7 +227,7 @@ private:
     };
     std::array<Visits, 2> visits = {Visits(fabric_, S_, steps, fabric::chunk_of(steps), multicast),
                                     column_visits(fabric_, run_, V_)};
-    fabric::run_chunks(steps, visits, [&](Range chunk) {
+    fabric::run_chunks(fabric_, steps, visits, [&](Range chunk) {
       for_cores([&](CoreCoord core) {
         const Index queries = group_ * tokens_.size(core.y);
         for (Index t = chunk.begin; t < chunk.end; ++t) {
@@ -221,8 +259,10 @@ private:
   const HeadLayout& heads_;
   RunMesh run_;
   Index window_;
+  DType storage_;
   Partition tokens_;  // over the rows
   Partition keys_;    // over the blocks of the columns' rings
+  Partition dims_;    // of a head over the run's columns
   Index kv_;          // KV heads of a core
   Index group_;
   Blocks Q_, K_, V_, S_, O_;
@@ -231,9 +271,12 @@ private:
 
 }  // namespace
 
-Blocks attention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, Index window) {
+Blocks attention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, Index window,
+                 DType storage) {
   Blocks out(fabric, Placement::plain(QKV.placement().rows(), heads.query()));
-  for (const Range& columns : heads.runs()) RunAttention(fabric, heads, QKV, columns, window).run(out);
+  fabric.enter();
+  for (const Range& columns : heads.runs())
+    RunAttention(fabric, heads, QKV, columns, window, storage).run(out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/activation.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/rounding.hpp"
 #include "kernels/softmax.hpp"
 #include "ops/qk_norm.hpp"
 
@@ -29,7 +30,15 @@ public:
   void scores() {
     std::vector<Index> rows;
     for (Index y = 0; y < fabric_.mesh().height; ++y) rows.push_back(y);
-    const AllReduce reduce(fabric_, Axis::x, run_segments(heads_, rows));
+    const plmr::Operator charged(fabric_.execution(), "scores");
+    fabric_.enter();
+    fabric_.charge([this](const plmr::Cost& cost, CoreCoord core) {
+      const Index tokens = cache_.count(core.y);
+      const Index numbers = queries(heads_.run_of(core.x)) * tokens;  // zeroed, then scaled and masked
+      return queries(heads_.run_of(core.x)) * cost.gemv(heads_.dims(core.x), tokens) +
+             2 * cost.vector(numbers);
+    });
+    const AllReduce reduce(fabric_, Axis::x, run_segments(heads_, rows, fabric_.mesh().height));
     p_.resize(at(fabric_.mesh().height * runs_));
     const auto length = [&](Index segment) {
       return queries(segment % runs_) * cache_.count(segment / runs_);
@@ -52,6 +61,7 @@ public:
                   p_[at(segment)].resize(at(length(segment)));
                   return std::span(p_[at(segment)]);
                 }});
+    store_scores();
   }
 
   void mask(Index position, Index window) {
@@ -66,6 +76,11 @@ public:
   }
 
   void softmax() {
+    const plmr::Operator charged(fabric_.execution(), "softmax");
+    fabric_.enter();
+    fabric_.charge([this](const plmr::Cost& cost, CoreCoord core) {
+      return queries(heads_.run_of(core.x)) * cost.maxima(cache_.count(core.y));
+    });
     const auto segments = one_column_per_run();
     const AllReduce reduce(fabric_, Axis::y, segments);
     std::vector<std::vector<float>> max(at(runs_));
@@ -84,7 +99,12 @@ public:
                   for (Index r = 0; r < p.rows(); ++r)
                     most[at(r)] = std::max(most[at(r)], kernels::row_max(p.row(r)));
                 },
-                kernels::maximum, [&](Index segment) { return result(max, segment); }});
+                kernels::maximum, [&](Index segment) { return result(max, segment); },
+                fabric::Stream::maxima});
+    fabric_.charge([this](const plmr::Cost& cost, CoreCoord core) {
+      const Index numbers = queries(heads_.run_of(core.x)) * cache_.count(core.y);
+      return cost.device().loop + 2 * cost.vector(numbers) + numbers * cost.device().exponential;
+    });
     reduce.run({length,
                 [&](Index segment, Index y, std::span<float> sum, bool first) {
                   const auto p = view(y, run_of(segment));
@@ -94,9 +114,17 @@ public:
                   }
                 },
                 kernels::add, [&](Index segment) { return result(sums_, segment); }});
+    store_scores();
   }
 
   Blocks weighted_values(const AllReduce& columns) {
+    const plmr::Operator charged(fabric_.execution(), "values");
+    fabric_.enter();
+    fabric_.charge([this](const plmr::Cost& cost, CoreCoord core) {
+      const Index d = heads_.dims(core.x);
+      return queries(heads_.run_of(core.x)) *
+             (cost.vector(d) + cost.gemv(cache_.count(core.y), d) + cost.device().divide + cost.vector(d));
+    });
     Blocks out(fabric_, fabric::Placement::copied(Axis::y, heads_.query()));
     columns.run({[&](Index x) { return heads_.query().size(x); },
                  [&](Index x, Index y, std::span<float> sum, bool first) {
@@ -126,6 +154,9 @@ private:
   MatrixView<float> view(Index y, Index run) {
     return {p_[at(y * runs_ + run)].data(), {queries(run), cache_.count(y)}};
   }
+  void store_scores() {
+    for (auto& p : p_) kernels::round_to(cache_.storage, p);
+  }
   template <class F>
   void for_local_runs(F f) {
     for (Index y = fabric_.tile().rows.begin; y < fabric_.tile().rows.end; ++y)
@@ -141,6 +172,8 @@ private:
       for (Index x = run.begin; x < run.end; ++x)
         if (x == run.begin || tiling.rank_of({0, x}) != tiling.rank_of({0, x - 1}))
           segments.push_back({x, {0, fabric_.mesh().height}});
+        else
+          ++segments.back().copies;
     return segments;
   }
 

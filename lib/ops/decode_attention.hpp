@@ -16,6 +16,8 @@ struct CacheView {
   /// Tokens on a row, and the position of its first.
   std::function<Index(Index row)> count;
   std::function<Index(Index row)> first;
+  /// What scores and their exponentials are rounded to; sums and maxima are float32.
+  DType storage = DType::f32;
 };
 
 /// Attention of one token over the cache (decode): scores by an all-reduce in the run of columns, softmax and

@@ -18,16 +18,30 @@ void for_blocks(const Blocks& X, F f) {
       if (X.here(i, j)) f(i, j);
 }
 
+// Elements of a plain matrix, or of a copied vector, on a core.
+Index elements(const Placement& placement, mesh::CoreCoord core) {
+  if (const auto axis = placement.copied_along()) return placement.cols().size(mesh::line_of(*axis, core));
+  return placement.rows().size(core.y) * placement.cols().size(core.x);
+}
+
 }  // namespace
 
-void add(const Fabric&, const Blocks& Y, Blocks& X) {
+void add(const Fabric& fabric, const Blocks& Y, Blocks& X) {
+  const plmr::Operator charged(fabric.execution(), "residual");
+  fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
+    return cost.vector(elements(X.placement(), core));
+  });
   for_blocks(X, [&](Index i, Index j) {
     for (Index m = 0; m < X.shape(i, j).rows; ++m) kernels::add(Y(i, j).row(m), X(i, j).row(m));
   });
 }
 
-void add_bias(std::span<const float> bias, Blocks& X) {
+void add_bias(const Fabric& fabric, std::span<const float> bias, Blocks& X) {
   if (bias.empty()) return;
+  const plmr::Operator charged(fabric.execution(), "bias");
+  fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
+    return cost.vector(elements(X.placement(), core));
+  });
   for_blocks(X, [&](Index i, Index j) {
     std::vector<float> part;
     for (const Index index : X.placement().cols().indices(j)) part.push_back(bias[at(index)]);
@@ -36,7 +50,13 @@ void add_bias(std::span<const float> bias, Blocks& X) {
 }
 
 Blocks silu_product(const Fabric& fabric, const Blocks& gate_up, Placement placement) {
+  const plmr::Operator charged(fabric.execution(), "silu");
   Blocks product(fabric, std::move(placement));
+  fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
+    const Index n = elements(product.placement(), core);
+    const plmr::Device& device = cost.device();
+    return n * (device.divide + device.exponential) + cost.vector(n);
+  });
   for_blocks(product, [&](Index i, Index j) {
     const std::size_t width = at(product.shape(i, j).cols);
     for (Index m = 0; m < product.shape(i, j).rows; ++m) {

@@ -9,7 +9,7 @@ void add(const fabric::Fabric& fabric, const fabric::Blocks& Y, fabric::Blocks& 
 
 /// X += bias on every row of a plain matrix, or on a vector; `bias` is whole, empty for none. Local to every
 /// core.
-void add_bias(std::span<const float> bias, fabric::Blocks& X);
+void add_bias(const fabric::Fabric& fabric, std::span<const float> bias, fabric::Blocks& X);
 
 /// silu(gate) up of a matrix or vector whose parts are [gate | up]. Local to every core.
 ///

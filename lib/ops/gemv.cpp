@@ -20,10 +20,22 @@ fabric::AllReduceWork work_of(const Blocks& a, const Blocks& B, Blocks& c) {
           kernels::add, [&](Index line) { return c.vector(line); }};
 }
 
+// Axis along which a is cut: the place on it is B's row part.
+void charge_local(const Fabric& fabric, mesh::Axis axis, const Blocks& B) {
+  fabric.enter();
+  fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
+    const Index k = B.placement().rows().size(mesh::place_on(axis, core));
+    const Index n = B.placement().cols().size(mesh::line_of(axis, core));
+    return cost.vector(n) + cost.gemv(k, n);  // c = 0, then the products
+  });
+}
+
 }  // namespace
 
 Blocks mesh_gemv(const Fabric& fabric, mesh::Axis axis, const AllReduce& lines, const Blocks& a,
                  const Blocks& B) {
+  const plmr::Operator charged(fabric.execution(), "mesh_gemv");
+  charge_local(fabric, axis, B);
   Blocks c(fabric, Placement::copied(axis, B.placement().cols()));
   lines.run(work_of(a, B, c));
   return c;
@@ -31,6 +43,8 @@ Blocks mesh_gemv(const Fabric& fabric, mesh::Axis axis, const AllReduce& lines, 
 
 Blocks mesh_gemv_to_root(const Fabric& fabric, mesh::Axis axis, const AllReduce& lines, const Blocks& a,
                          const Blocks& B) {
+  const plmr::Operator charged(fabric.execution(), "mesh_gemv");
+  charge_local(fabric, axis, B);
   const auto home = [&lines, axis](Index, Index line) { return mesh::core_at(axis, line, lines.root(line)); };
   Blocks c(fabric, Placement(Partition::even(1, 1), B.placement().cols(), home));
   lines.run_to_root(work_of(a, B, c));

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "fabric/bulk.hpp"
 #include "kernels/gemm.hpp"
+#include "plmr/ring_product.hpp"
 
 namespace wafer::ops {
 
@@ -17,7 +18,8 @@ namespace {
 // A's blocks cut over the slots of their cores: A(y, l) is a run of columns of A(y, x), where x holds slot l.
 Blocks into_queues(const Fabric& fabric, const Blocks& A, const Partition& blocks) {
   const auto& row = fabric.queues().x;
-  Blocks queued(fabric, Placement::queued_left(fabric.queues(), A.placement().rows(), blocks));
+  Blocks queued(fabric, Placement::queued_left(fabric.queues(), A.placement().rows(), blocks), DType::f32,
+                std::nullopt);
   fabric.for_cores([&](CoreCoord core) {
     const auto block = A(core.y, core.x);
     Index column = 0;
@@ -53,6 +55,14 @@ Visits right_visits(const Fabric& fabric, Blocks& B, Index steps) {
           }};
 }
 
+// The block that arrives on either axis while the one before is used.
+fabric::Lease arriving(const Fabric& fabric, const Partition& rows, const Partition& blocks,
+                       const Partition& cols) {
+  const Index widest = blocks.largest();
+  return {fabric, plmr::Memory::buffers,
+          [&](CoreCoord core) { return (rows.size(core.y) + cols.size(core.x)) * widest; }};
+}
+
 }  // namespace
 
 Placement mesh_gemm_right(const Fabric& fabric, const Partition& contraction, const Partition& cols) {
@@ -64,8 +74,14 @@ Blocks mesh_gemm(const Fabric& fabric, const Blocks& A_at_rest, Blocks& B) {
   const auto& queues = fabric.queues();
   const Partition blocks = fabric::contraction_blocks(queues.x, A_at_rest.placement().cols());
   WAFER_CHECK(B.placement().rows() == blocks, "block l of B has the indices of block l of A");
+  const Partition& rows = A_at_rest.placement().rows();
+  const Partition& cols = B.placement().cols();
+  const plmr::Operator charged(fabric.execution(), "mesh_gemm");
+  const fabric::Lease buffers = arriving(fabric, rows, blocks, cols);
   Blocks A = into_queues(fabric, A_at_rest, blocks);
-  Blocks C(fabric, Placement::plain(A.placement().rows(), B.placement().cols()));
+  Blocks C(fabric, Placement::plain(rows, cols));
+  if (fabric.execution() != nullptr)
+    plmr::ring_product(*fabric.execution(), queues, {rows.sizes(), blocks.sizes(), cols.sizes()});
 
   const Index steps = queues.blocks();
   std::array<Visits, 2> shifts = {left_visits(fabric, A, steps), right_visits(fabric, B, steps)};

@@ -56,7 +56,7 @@ void mesh_gemm_t_loop(const Fabric& fabric, const RunMesh& run, Blocks& B, Block
   }
 
   Visits shift = column_visits(fabric, run, B);
-  fabric::run_chunks(run.queues.blocks(), {&shift, 1}, [&](mesh::Range steps) {
+  fabric::run_chunks(fabric, run.queues.blocks(), {&shift, 1}, [&](mesh::Range steps) {
     std::vector<fabric::ChainJob> jobs;
     std::vector<std::pair<Index, Index>> row_and_block;  // (jobs)
     for (Index y = tile.rows.begin; y < tile.rows.end; ++y)
@@ -80,6 +80,12 @@ void mesh_gemm_t_loop(const Fabric& fabric, const RunMesh& run, Blocks& B, Block
   });
 }
 
+plmr::RotatingProduct rotating_product(const RunMesh& run, Index heads, const Partition& rows,
+                                       const Partition& blocks, const Partition& depth,
+                                       std::function<bool(Index row, Index block)> alive) {
+  return {run.columns, heads, rows.sizes(), blocks.sizes(), depth.sizes(), std::move(alive)};
+}
+
 Placement mesh_gemm_t_right(const Fabric& fabric, Index rows, const Partition& contraction) {
   const RunMesh run(fabric.mesh().height, {0, fabric.mesh().width});
   const Partition blocks =
@@ -90,7 +96,13 @@ Placement mesh_gemm_t_right(const Fabric& fabric, Index rows, const Partition& c
 Blocks mesh_gemm_t(const Fabric& fabric, const Blocks& A, Blocks& B) {
   WAFER_CHECK(A.placement().cols() == B.placement().cols(), "A and B share the contraction's partition");
   const RunMesh run(fabric.mesh().height, {0, fabric.mesh().width});
+  const plmr::Operator charged(fabric.execution(), "mesh_gemm_t");
   Blocks C(fabric, on_owners(run, A.placement().rows(), B.placement().rows()));
+  fabric.enter();
+  if (fabric.execution() != nullptr)
+    plmr::scores_product(
+        *fabric.execution(), run.queues,
+        rotating_product(run, 1, A.placement().rows(), B.placement().rows(), A.placement().cols(), {}));
   const auto product = [&](CoreCoord core, Index block, std::span<float> sum, bool first) {
     kernels::gemm_nt(A(core.y, core.x), std::as_const(B)(block, core.x), {sum.data(), C.shape(core.y, block)},
                      first ? kernels::Output::overwrite : kernels::Output::add);

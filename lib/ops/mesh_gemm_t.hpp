@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "fabric/visits.hpp"
+#include "plmr/rotating_product.hpp"
 
 namespace wafer::ops {
 
@@ -36,6 +37,11 @@ using PartialProduct =
 void mesh_gemm_t_loop(const fabric::Fabric& fabric, const RunMesh& run, fabric::Blocks& B, fabric::Blocks& C,
                       const PartialProduct& product,
                       const std::function<bool(Index row, Index block)>& alive);
+
+/// The shapes of such a product on a run: `heads` of it, rows and blocks a head, depth its columns of B.
+plmr::RotatingProduct rotating_product(const RunMesh& run, Index heads, const Partition& rows,
+                                       const Partition& blocks, const Partition& depth,
+                                       std::function<bool(Index row, Index block)> alive);
 
 /// C = A B^T over the whole mesh without a transpose.
 ///

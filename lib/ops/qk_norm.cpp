@@ -13,6 +13,7 @@ using mesh::CoreCoord, mesh::Range;
 namespace {
 
 using BlockAt = std::function<MatrixView<float>(CoreCoord)>;
+using TokensOf = std::function<Index(Index row)>;
 
 // Heads of a core that are normed: its query heads, then its key heads.
 Index normed_heads(const HeadLayout& heads, Index column) {
@@ -31,15 +32,12 @@ std::vector<float> part_of(std::span<const float> gamma, const HeadLayout& heads
 }
 
 // (segments) the sum of squares of every token and head, the same on all columns of a run.
-std::vector<std::vector<float>> sums_of_squares(const Fabric& fabric, const HeadLayout& heads,
-                                                const fabric::AllReduce& runs,
+std::vector<std::vector<float>> sums_of_squares(const HeadLayout& heads, const fabric::AllReduce& runs,
                                                 const std::vector<fabric::Segment>& segments,
-                                                const BlockAt& block_at) {
+                                                const TokensOf& tokens_of, const BlockAt& block_at) {
   std::vector<std::vector<float>> sums(segments.size());
   const auto length = [&](Index s) {
-    const Range run = segments[at(s)].places;
-    const Index here = std::clamp(fabric.tile().columns.begin, run.begin, run.end - 1);
-    return block_at({segments[at(s)].line, here}).rows() * normed_heads(heads, run.begin);
+    return tokens_of(segments[at(s)].line) * normed_heads(heads, segments[at(s)].places.begin);
   };
   runs.run({length,
             [&](Index s, Index column, std::span<float> sum, bool first) {
@@ -62,17 +60,31 @@ std::vector<std::vector<float>> sums_of_squares(const Fabric& fabric, const Head
 
 }  // namespace
 
-std::vector<fabric::Segment> run_segments(const HeadLayout& heads, const std::vector<Index>& rows) {
+std::vector<fabric::Segment> run_segments(const HeadLayout& heads, const std::vector<Index>& rows,
+                                          Index height) {
   std::vector<fabric::Segment> segments;
-  for (const Index row : rows)
-    for (const Range& run : heads.runs()) segments.push_back({row, run});
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const Index copies = (k + 1 < rows.size() ? rows[k + 1] : height) - rows[k];
+    for (const Range& run : heads.runs()) segments.push_back({rows[k], run, copies});
+  }
   return segments;
 }
 
 void qk_norm(const Fabric& fabric, const HeadLayout& heads, const fabric::AllReduce& runs,
-             const std::vector<Index>& rows, const QkNormWeights& weights, const BlockAt& block_at) {
-  const auto segments = run_segments(heads, rows);
-  const auto sums = sums_of_squares(fabric, heads, runs, segments, block_at);
+             const std::vector<Index>& rows, const QkNormWeights& weights, const QkNormBlocks& blocks) {
+  const plmr::Operator charged(fabric.execution(), "qk_norm");
+  fabric.enter();
+  const auto numbers = [&](CoreCoord core) {
+    return blocks.tokens_of(core.y) * normed_heads(heads, core.x) * heads.dims(core.x);
+  };
+  fabric.charge([&](const plmr::Cost& cost, CoreCoord core) { return 2 * cost.vector(numbers(core)); });
+  const auto segments = run_segments(heads, rows, fabric.mesh().height);
+  const auto& block_at = blocks.block_at;
+  const auto sums = sums_of_squares(heads, runs, segments, blocks.tokens_of, block_at);
+  fabric.charge([&](const plmr::Cost& cost, CoreCoord core) {
+    const Index scales = blocks.tokens_of(core.y) * normed_heads(heads, core.x);
+    return scales * (2 * cost.device().divide + cost.device().square_root) + 2 * cost.vector(numbers(core));
+  });
   const Range columns = fabric.tile().columns;
   for (std::size_t s = 0; s < segments.size(); ++s) {
     if (!fabric.tile().rows.contains(segments[s].line)) continue;

@@ -26,6 +26,12 @@ Blocks rms_norm(const Fabric& fabric, const Blocks& X, std::span<const float> ga
                 const AllReduce& rows) {
   const auto& placement = X.placement();
   const auto n = static_cast<float>(placement.cols().length());
+  const plmr::Operator charged(fabric.execution(), "rms_norm");
+  fabric.enter();
+  fabric.charge([&](const plmr::Cost& cost, CoreCoord core) {
+    const Index tokens = placement.rows().size(core.y), features = placement.cols().size(core.x);
+    return cost.vector(tokens * features) + features * cost.vector(tokens);
+  });
   std::vector<std::vector<float>> sums(at(fabric.mesh().height));  // (rows) one number per token
   rows.run({[&](Index y) { return placement.rows().size(y); },
             [&](Index y, Index x, std::span<float> sum, bool first) {
@@ -40,6 +46,11 @@ Blocks rms_norm(const Fabric& fabric, const Blocks& X, std::span<const float> ga
               sums[at(y)].resize(at(placement.rows().size(y)));
               return std::span(sums[at(y)]);
             }});
+  fabric.charge([&](const plmr::Cost& cost, CoreCoord core) {
+    const Index tokens = placement.rows().size(core.y), features = placement.cols().size(core.x);
+    return tokens * (2 * cost.device().divide + cost.device().square_root) +
+           2 * features * cost.vector(tokens);
+  });
   Blocks Y(fabric, placement);
   fabric.for_cores([&](CoreCoord core) {
     const auto x = X(core.y, core.x);
@@ -54,6 +65,9 @@ Blocks rms_norm(const Fabric& fabric, const Blocks& X, std::span<const float> ga
 Blocks rms_norm_vector(const Fabric& fabric, const Blocks& x, std::span<const float> gamma, float eps,
                        const AllReduce& columns) {
   const auto& parts = x.placement().cols();
+  const plmr::Operator charged(fabric.execution(), "rms_norm");
+  fabric.enter();
+  fabric.charge([&](const plmr::Cost& cost, CoreCoord core) { return 2 * cost.vector(parts.size(core.y)); });
   float sum = 0.0F;  // the same on every column
   columns.run({[](Index) { return Index{1}; },
                [&](Index, Index y, std::span<float> total, bool first) {
@@ -61,6 +75,9 @@ Blocks rms_norm_vector(const Fabric& fabric, const Blocks& x, std::span<const fl
                  total[0] = first ? own : total[0] + own;
                },
                kernels::add, [&](Index) { return std::span(&sum, 1); }});
+  fabric.charge([&](const plmr::Cost& cost, CoreCoord core) {
+    return 2 * cost.device().divide + cost.device().square_root + cost.vector(parts.size(core.y));
+  });
   const float scale = kernels::rms_scale(sum, static_cast<float>(parts.length()), eps);
   Blocks normed(fabric, x.placement());
   const mesh::Range rows = fabric.tile().rows;

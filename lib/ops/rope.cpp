@@ -6,6 +6,18 @@
 
 namespace wafer::ops {
 
+void charge_rope(const fabric::Fabric& fabric, const HeadLayout& heads,
+                 const std::function<Index(Index row)>& tokens_of) {
+  const plmr::Operator charged(fabric.execution(), "rope");
+  fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
+    const Index kv = heads.kv_heads_of(core.x).size();
+    const Index pairs = heads.pairs_of(core.x).size();
+    const Index tokens = tokens_of(core.y);
+    if (tokens == 1) return 6 * (cost.vector(kv * heads.group() * pairs) + cost.vector(kv * pairs));
+    return kv * (heads.group() + 1) * pairs * 6 * cost.vector(tokens);
+  });
+}
+
 void rope(const HeadLayout& heads, Index column, const RopeFrequencies& frequencies, Index first_position,
           MatrixView<float> block) {
   const mesh::Range pairs = heads.pairs_of(column);

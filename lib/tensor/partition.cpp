@@ -51,6 +51,13 @@ Partition Partition::make(std::vector<Index> offsets, std::vector<Index> indices
   return partition;
 }
 
+std::vector<Index> Partition::sizes() const {
+  std::vector<Index> all;
+  all.reserve(static_cast<std::size_t>(parts()));
+  for (Index part = 0; part < parts(); ++part) all.push_back(size(part));
+  return all;
+}
+
 Index Partition::largest() const {
   Index most = 0;
   for (Index p = 0; p < parts(); ++p) most = std::max(most, size(p));

@@ -29,6 +29,9 @@ public:
   /// Number of indices in part p.
   Index size(Index part) const { return offset(part + 1) - offset(part); }
 
+  /// Of all parts.
+  std::vector<Index> sizes() const;
+
   /// Number of indices in the parts before p.
   Index offset(Index part) const { return data_->offsets[static_cast<std::size_t>(part)]; }
 

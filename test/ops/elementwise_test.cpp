@@ -36,9 +36,9 @@ TEST_CASE("a matrix and a bias are added to every element of a matrix", "[ops]")
       for (const Placement& placement : placements(mesh)) {
         auto X = test::placed(fabric, placement, x);
         ops::add(fabric, test::placed(fabric, placement, y), X);
-        ops::add_bias({}, X);
+        ops::add_bias(fabric, {}, X);
         REQUIRE(test::differing(fabric::gather(fabric, X), sum) == 0);
-        ops::add_bias(bias, X);
+        ops::add_bias(fabric, bias, X);
         REQUIRE(test::differing(fabric::gather(fabric, X), with_bias) == 0);
       }
     });
@@ -51,7 +51,7 @@ TEST_CASE("a bias is added to every copy of a vector, once", "[ops]") {
     test::on_every_tiling(mesh, [&](const Fabric& fabric) {
       const Partition parts = test::dealt(shape.cols, mesh.width);
       auto copies = test::placed(fabric, Placement::copied(Axis::y, parts), x);
-      ops::add_bias(bias, copies);
+      ops::add_bias(fabric, bias, copies);
       for (Index part = 0; part < parts.parts(); ++part)
         for (Index k = 0; k < parts.size(part) && copies.here(0, part); ++k) {
           const std::size_t index = at(parts.indices(part)[at(k)]);

@@ -52,9 +52,10 @@ TEST_CASE("query and key heads of a prompt are normed over head_dim, values stay
         const auto on_mesh = [&](const Fabric& fabric) {
           auto X = test::placed(fabric, Placement::plain(Partition::even(tokens, mesh.height), heads.fused()),
                                 qkv);
-          const AllReduce runs(fabric, Axis::x, ops::run_segments(heads, rows));
+          const AllReduce runs(fabric, Axis::x, ops::run_segments(heads, rows, mesh.height));
           ops::qk_norm(fabric, heads, runs, rows, weights.views(),
-                       [&](CoreCoord core) { return X(core.y, core.x); });
+                       {[&](Index y) { return X.placement().rows().size(y); },
+                        [&](CoreCoord core) { return X(core.y, core.x); }});
           return fabric::gather(fabric, X);
         };
         const auto alone = test::on_one_rank(mesh, on_mesh);
@@ -74,9 +75,9 @@ TEST_CASE("in decode every copy of the token is normed, and once", "[ops]") {
       test::on_every_tiling(mesh, [&](const Fabric& fabric) {
         auto x = test::placed(fabric, Placement::copied(Axis::y, heads.fused()), qkv);
         const auto lines = fabric::first_lines(fabric, Axis::x);
-        const AllReduce runs(fabric, Axis::x, ops::run_segments(heads, lines));
+        const AllReduce runs(fabric, Axis::x, ops::run_segments(heads, lines, mesh.height));
         ops::qk_norm(fabric, heads, runs, lines, weights.views(),
-                     [&](CoreCoord core) { return x(0, core.x); });
+                     {[](Index) { return Index{1}; }, [&](CoreCoord core) { return x(0, core.x); }});
         for (Index column = 0; column < mesh.width; ++column)
           for (Index k = 0; k < heads.fused().size(column) && x.here(0, column); ++k)
             CHECK(std::abs(static_cast<double>(x.vector(column)[at(k)]) -

@@ -6,7 +6,7 @@
 #include "io/json.hpp"
 #include "tensor/view.hpp"
 
-namespace wafer::checkpoint {
+namespace wafer::io {
 
 /// A JSON object whose values are asked for by key, type and range. Null counts as absent. What is missing,
 /// of another type or out of range throws an InputError that names the file, the key, what was found and
@@ -14,7 +14,7 @@ namespace wafer::checkpoint {
 class JsonObject {
 public:
   /// `where` names the object in messages. @throws InputError unless `value` is an object.
-  JsonObject(io::Json value, std::string where);
+  JsonObject(Json value, std::string where);
 
   const std::string& where() const { return where_; }
 
@@ -43,8 +43,8 @@ public:
   [[noreturn]] void refuse(const char* key, const std::string& expected) const;
 
 private:
-  io::Json value_;
+  Json value_;
   std::string where_;
 };
 
-}  // namespace wafer::checkpoint
+}  // namespace wafer::io

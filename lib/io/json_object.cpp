@@ -1,4 +1,4 @@
-#include "checkpoint/json_object.hpp"
+#include "io/json_object.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -7,18 +7,17 @@
 
 #include "core/error.hpp"
 
-namespace wafer::checkpoint {
-JsonObject::JsonObject(io::Json value, std::string where)
-    : value_(std::move(value)), where_(std::move(where)) {
+namespace wafer::io {
+JsonObject::JsonObject(Json value, std::string where) : value_(std::move(value)), where_(std::move(where)) {
   if (!value_.is_object())
-    throw InputError({.what = where_, .got = io::excerpt(value_), .expected = "a JSON object"});
+    throw InputError({.what = where_, .got = excerpt(value_), .expected = "a JSON object"});
 }
 
 bool JsonObject::has(const char* key) const { return mentions(key) && !value_.at(key).is_null(); }
 
 void JsonObject::refuse(const char* key, const std::string& expected) const {
   throw InputError({.what = fmt::format("{}: {}", where_, key),
-                    .got = mentions(key) ? io::excerpt(value_.at(key)) : "nothing",
+                    .got = mentions(key) ? excerpt(value_.at(key)) : "nothing",
                     .expected = expected});
 }
 
@@ -77,4 +76,4 @@ double JsonObject::number_or(const char* key, double otherwise, double least, do
   return optional_number(key, least, most).value_or(otherwise);
 }
 
-}  // namespace wafer::checkpoint
+}  // namespace wafer::io

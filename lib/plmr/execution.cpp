@@ -1,0 +1,186 @@
+#include "plmr/execution.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace wafer::plmr {
+
+Execution::Execution(Device device, mesh::Mesh mesh, Precision precision, bool traced)
+    : device_(std::move(device)), mesh_(mesh), cost_(device_, precision) {
+  const std::size_t cores = at(mesh.cores());
+  if (traced)
+    clocks_ = std::vector<Trace>(cores);
+  else
+    clocks_ = std::vector<Ticks>(cores);
+  for (auto* ticks : {&start_, &compute_, &software_, &total_compute_}) ticks->assign(cores, 0);
+  for (auto* kinds : {&held_, &at_peak_})
+    for (auto& bytes : *kinds) bytes.assign(cores, 0);
+  peak_bytes_.assign(cores, 0);
+}
+
+void Execution::begin(const char* operation) {
+  if (depth_++ > 0) return;
+  operation_ = operation;
+  charge_ = {};
+  charge_.calls = 1;
+  visit([&](const auto& clocks) {
+    for (std::size_t core = 0; core < clocks.size(); ++core) start_[core] = time_of(clocks[core]);
+  });
+  std::fill(compute_.begin(), compute_.end(), 0);
+  std::fill(software_.begin(), software_.end(), 0);
+}
+
+void Execution::end() {
+  if (--depth_ > 0) return;
+  Ticks before = start_[0];
+  Ticks now = never;
+  visit([&](const auto& clocks) {
+    for (std::size_t core = 0; core < clocks.size(); ++core) {
+      const Ticks time = time_of(clocks[core]);
+      const Ticks advance = time - start_[core];
+      const Ticks exposed = advance - compute_[core] - software_[core];
+      charge_.advance_all += advance;
+      charge_.compute_all += compute_[core];
+      charge_.software_all += software_[core];
+      charge_.exposed_all += exposed;
+      charge_.compute_most = std::max(charge_.compute_most, compute_[core]);
+      charge_.exposed_most = std::max(charge_.exposed_most, exposed);
+      before = std::max(before, start_[core]);
+      if (time > now) {
+        now = time;
+        charge_.exposed_last = exposed;
+      }
+      total_compute_[core] += compute_[core];
+    }
+  });
+  charge_.cycles = now - before;
+  ledger_.add({phase_, layer_, operation_}, charge_);
+}
+
+void Execution::enter() {
+  visit([&](auto& clocks) {
+    for (auto& clock : clocks) clock = after(clock, device_.operator_entry);
+  });
+  for (Ticks& ticks : software_) ticks += device_.operator_entry;
+}
+
+void Execution::count(std::int64_t messages, std::int64_t words, std::int64_t word_hops, Index longest_path) {
+  charge_.messages += messages;
+  charge_.words += words;
+  charge_.word_hops += word_hops;
+  charge_.longest_path = std::max(charge_.longest_path, longest_path);
+}
+
+void Execution::use_routes(const std::string& name, Index paths) {
+  Index& known = routes_[phase_][name];
+  known = std::max(known, paths);
+  charge_.routes = std::max(charge_.routes, paths);
+}
+
+void Execution::hold(Memory kind, const std::vector<Index>& bytes, int sign) {
+  auto& held = held_[static_cast<std::size_t>(kind)];
+  for (std::size_t core = 0; core < bytes.size(); ++core) {
+    held[core] += sign * bytes[core];
+    const Index total = held_[0][core] + held_[1][core] + held_[2][core];
+    if (total <= peak_bytes_[core]) continue;
+    peak_bytes_[core] = total;
+    for (std::size_t k = 0; k < memory_kinds; ++k) at_peak_[k][core] = held_[k][core];
+  }
+}
+
+Execution::Peak Execution::peak() const {
+  const std::size_t core = static_cast<std::size_t>(std::max_element(peak_bytes_.begin(), peak_bytes_.end()) -
+                                                    peak_bytes_.begin());
+  const auto place = static_cast<Index>(core);
+  Peak peak{{place / mesh_.width, place % mesh_.width}};
+  for (std::size_t k = 0; k < memory_kinds; ++k) peak.bytes[k] = at_peak_[k][core];
+  return peak;
+}
+
+void Execution::restart_peak() {
+  for (std::size_t core = 0; core < peak_bytes_.size(); ++core) {
+    peak_bytes_[core] = held_[0][core] + held_[1][core] + held_[2][core];
+    for (std::size_t k = 0; k < memory_kinds; ++k) at_peak_[k][core] = held_[k][core];
+  }
+}
+
+Ticks Execution::now() const {
+  const auto times = clocks();
+  return *std::max_element(times.begin(), times.end());
+}
+
+Index Execution::active_cores() const {
+  return std::count_if(total_compute_.begin(), total_compute_.end(), [](Ticks ticks) { return ticks > 0; });
+}
+
+Ticks Execution::computed_all() const {
+  Ticks sum = 0;
+  for (const Ticks ticks : total_compute_) sum += ticks;
+  return sum;
+}
+
+std::vector<Ticks> Execution::clocks() const {
+  std::vector<Ticks> times;
+  times.reserve(at(mesh_.cores()));
+  std::visit(
+      [&](const auto& clocks) {
+        for (const auto& clock : clocks) times.push_back(time_of(clock));
+      },
+      clocks_);
+  return times;
+}
+
+Trace Execution::critical_path() const {
+  WAFER_CHECK(traced(), "only a traced execution knows its critical path");
+  const auto& clocks = std::get<std::vector<Trace>>(clocks_);
+  return *std::max_element(clocks.begin(), clocks.end(),
+                           [](const Trace& a, const Trace& b) { return a.time < b.time; });
+}
+
+Index Execution::routes_of(const std::string& phase) const {
+  Index sum = 0;
+  Index alone = 0;
+  if (const auto movements = routes_.find(phase); movements != routes_.end())
+    for (const auto& [name, paths] : movements->second) (name.empty() ? alone : sum) += paths;
+  return std::max(sum, alone);
+}
+
+std::vector<std::string> Execution::phases() const {
+  std::vector<std::string> names;
+  for (const auto& [phase, movements] : routes_) names.push_back(phase);
+  return names;
+}
+
+void Execution::wait_until(Ticks ticks) {
+  visit([&](auto& clocks) {
+    for (auto& clock : clocks)
+      if (time_of(clock) < ticks) clock = after(clock, ticks - time_of(clock));
+  });
+}
+
+Execution::Mark Execution::mark() const { return {ledger_, clocks(), total_compute_}; }
+
+void Execution::repeat_since(const Mark& mark, Index times) {
+  visit([&](auto& clocks) {
+    for (std::size_t core = 0; core < clocks.size(); ++core)
+      clocks[core] = after(clocks[core], times * (time_of(clocks[core]) - mark.clocks[core]));
+  });
+  for (std::size_t core = 0; core < total_compute_.size(); ++core)
+    total_compute_[core] += times * (total_compute_[core] - mark.computed[core]);
+  const auto& before = mark.ledger.entries();
+  const auto now = ledger_.entries();
+  for (std::size_t e = 0; e < now.size(); ++e) {
+    Charge more = now[e].charge;
+    if (e < before.size()) {
+      Charge earlier = before[e].charge;
+      earlier.multiply(-1);
+      more.add(earlier);
+    }
+    more.multiply(times);
+    ledger_.add(now[e].account, more);
+  }
+}
+
+}  // namespace wafer::plmr

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "plmr/cost.hpp"
+#include "plmr/ledger.hpp"
+
+namespace wafer::plmr {
+
+/// What a core's memory holds.
+enum class Memory { weights, cache, buffers };
+inline constexpr std::size_t memory_kinds = 3;
+
+/// An execution on a device, in virtual time: the clock of every core of a mesh, the ledger, and the bytes
+/// in every core's memory. Cores run freely, there are no barriers. What an operator costs follows from
+/// shapes and geometry alone, so every rank keeps the whole mesh, without messages, and the numbers cannot
+/// depend on how the mesh is tiled.
+///
+/// Cost: 24 bytes a core; an operator takes a few passes over the cores beyond what its algorithm needs.
+class Execution {
+public:
+  /// @param traced keeps, for every core, the chain of events that led to its clock: slower
+  Execution(Device device, mesh::Mesh mesh, Precision precision, bool traced = false);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  mesh::Mesh mesh() const { return mesh_; }
+  const Device& device() const { return device_; }
+  const Cost& cost() const { return cost_; }
+
+  // Where what follows is charged.
+  void phase(std::string name) { phase_ = std::move(name); }
+  const std::string& phase() const { return phase_; }
+  void layer(Index layer) { layer_ = layer; }
+  /// Between begin and end, everything is charged to one operator. Inside another, nothing changes: the
+  /// outermost name counts. Use Operator.
+  void begin(const char* operation);
+  void end();
+
+  /// Adds ticks_of(y, x) of computation to every core's clock.
+  template <class F>
+  void compute(F ticks_of) {
+    visit([&](auto& clocks) {
+      std::size_t core = 0;
+      for (Index y = 0; y < mesh_.height; ++y)
+        for (Index x = 0; x < mesh_.width; ++x, ++core) {
+          const Ticks ticks = ticks_of(y, x);
+          clocks[core] = computed(clocks[core], ticks);
+          compute_[core] += ticks;
+        }
+    });
+  }
+  /// Task entry and buffers of an operator, on every core.
+  void enter();
+
+  // For the movements of this folder: clocks and busy times in the order of the rows, and what was sent.
+  template <class F>
+  void visit(F f) {
+    std::visit(f, clocks_);
+  }
+  std::vector<Ticks>& compute_ticks() { return compute_; }
+  std::vector<Ticks>& software_ticks() { return software_; }
+  void count(std::int64_t messages, std::int64_t words, std::int64_t word_hops, Index longest_path);
+  /// `paths` static routes of the most crowded router, set up once under this name for the whole phase; or,
+  /// without a name, for this operator alone.
+  void use_routes(const std::string& name, Index paths);
+
+  // Memory.
+  /// Adds (sign 1) or takes away (sign -1) bytes, (H, W).
+  void hold(Memory kind, const std::vector<Index>& bytes, int sign);
+
+  /// The core that needed most, and what it held then.
+  struct Peak {
+    mesh::CoreCoord core;
+    std::array<Index, memory_kinds> bytes{};
+    Index total() const { return bytes[0] + bytes[1] + bytes[2]; }
+    friend bool operator==(const Peak&, const Peak&) = default;
+  };
+  Peak peak() const;
+  /// The bytes of each core at its own peak.
+  const std::vector<Index>& peak_bytes() const { return peak_bytes_; }
+  /// Peaks are counted anew from what is held now.
+  void restart_peak();
+
+  // Results.
+  const Ledger& ledger() const { return ledger_; }
+  /// The latest clock of the wafer.
+  Ticks now() const;
+  /// Cores that ever computed, and what they computed together.
+  Index active_cores() const;
+  Ticks computed_all() const;
+  std::vector<Ticks> clocks() const;
+  /// Ticks each core has computed so far.
+  const std::vector<Ticks>& computed_so_far() const { return total_compute_; }
+  /// The last core to finish and the chain of events behind it. @pre traced
+  Trace critical_path() const;
+  bool traced() const { return std::holds_alternative<std::vector<Trace>>(clocks_); }
+  /// Routes set up in a phase: the sum over the movements that need their own, or what one operator needs for
+  /// itself.
+  Index routes_of(const std::string& phase) const;
+  /// Phases in which something moved.
+  std::vector<std::string> phases() const;
+
+  /// Every core's clock at least `ticks`.
+  void wait_until(Ticks ticks);
+
+  /// Runs what ran since `mark` again `times` over, without running it: every core's clock advances as it
+  /// did, and the charges grow. For layers that are alike, from the second on.
+  struct Mark {
+    Ledger ledger;
+    std::vector<Ticks> clocks;
+    std::vector<Ticks> computed;
+  };
+  Mark mark() const;
+  void repeat_since(const Mark& mark, Index times);
+
+private:
+  Device device_;
+  mesh::Mesh mesh_;
+  Cost cost_;
+  std::variant<std::vector<Ticks>, std::vector<Trace>> clocks_;  // (H, W)
+  std::string phase_ = "run";
+  Index layer_ = -1;
+  Ledger ledger_;
+
+  int depth_ = 0;
+  const char* operation_ = "";
+  Charge charge_;
+  std::vector<Ticks> start_;     // (H, W) clocks when the operator began
+  std::vector<Ticks> compute_;   // (H, W) of the current operator
+  std::vector<Ticks> software_;  // (H, W)
+  std::vector<Ticks> total_compute_;
+  std::map<std::string, std::map<std::string, Index>> routes_;  // by phase and movement
+
+  std::array<std::vector<Index>, memory_kinds> held_;  // (H, W) bytes
+  std::array<std::vector<Index>, memory_kinds> at_peak_;
+  std::vector<Index> peak_bytes_;
+};
+
+/// Charges what happens in its life to an operator; nothing without an execution.
+class Operator {
+public:
+  Operator(Execution* execution, const char* name) : execution_(execution) {
+    if (execution_ != nullptr) execution_->begin(name);
+  }
+  ~Operator() {
+    if (execution_ != nullptr) execution_->end();
+  }
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+private:
+  Execution* execution_;
+};
+
+}  // namespace wafer::plmr
