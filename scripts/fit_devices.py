@@ -29,7 +29,7 @@ def errors(program: str, device: str, tables: list[str], description: dict) -> l
         row["error_percent"] / 100
         for table in tables
         for row in found[table]["rows"]
-        if row["set_parameters"] and row["group"] not in ("no die borders", "P = 16")
+        if row["set_parameters"] and row["group"] != "no die borders"
     ]
 
 

@@ -324,8 +324,8 @@ void add_predict(CLI::App& app, Action& chosen) {
   command->add_flag("--strict-memory", flags->strict_memory,
                     "exit code 4 where a core's memory is too small");
   command->footer(
-      "Example: mpirun -n 2 wafermesh predict --model llama3-8b --device wse2 --prefill-mesh 660x660 "
-      "--decode-mesh 360x360 --input 4096 --output 128");
+      "Example: mpirun -n 2 wafermesh predict --model llama3-8b --device wse2 --prefill-mesh 240x240 "
+      "--decode-mesh 120x120 --input 512 --output 32");
   command->callback([&chosen, flags] {
     chosen = [flags](const Communicator& world) { return run_predict(world, *flags); };
   });

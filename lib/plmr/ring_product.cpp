@@ -1,112 +1,19 @@
 #include "plmr/ring_product.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "core/error.hpp"
-#include "core/vector_clones.hpp"
 #include "plmr/ring_line.hpp"
+#include "plmr/ring_rows.hpp"
 
 namespace wafer::plmr {
 
 using mesh::Axis;
 
 namespace {
-
-// What a step costs the cores of one row, by ring position: ticks after the core itself, or the core that a
-// message comes from or goes to, has posted its shifts.
-struct RowCosts {
-  explicit RowCosts(Index width) {
-    for (auto* ticks : {&work, &least, &left_in, &left_out, &right_in, &right_out})
-      ticks->assign(at(width), never);
-  }
-  std::vector<Ticks> work;       // the local product
-  std::vector<Ticks> least;      // the core's own part in its four transfers
-  std::vector<Ticks> left_in;    // A's block, from position p + 1
-  std::vector<Ticks> left_out;   // ... to position p - 1
-  std::vector<Ticks> right_in;   // B's block, from the next row
-  std::vector<Ticks> right_out;  // ... to the row before
-};
-
-// Clocks of a row and of the rows that it exchanges blocks with; positions -1 and W may be read.
-template <class Clock>
-struct Rows {
-  const Clock* own;
-  const Clock* next;
-  const Clock* before;
-  Clock* out;
-};
-
-WAFER_VECTOR_CLONES void step_row(const Rows<Ticks>& rows, const RowCosts& costs, Ticks post, Index width) {
-  const Ticks* own = rows.own;
-  const Ticks* next = rows.next;
-  const Ticks* before = rows.before;
-  Ticks* __restrict out = rows.out;  // so that the compiler need not expect that it overlaps the others
-  const Ticks* work = costs.work.data();
-  const Ticks* least = costs.least.data();
-  const Ticks* left_in = costs.left_in.data();
-  const Ticks* left_out = costs.left_out.data();
-  const Ticks* right_in = costs.right_in.data();
-  const Ticks* right_out = costs.right_out.data();
-  for (Index p = 0; p < width; ++p) {
-    Ticks time = later(own[p] + work[p], own[p] + least[p]);
-    time = later(time, own[p + 1] + left_in[p]);
-    time = later(time, own[p - 1] + left_out[p]);
-    time = later(time, next[p] + right_in[p]);
-    time = later(time, before[p] + right_out[p]);
-    out[p] = time + post;
-  }
-}
-
-struct RingHops {
-  const std::vector<Index>& x;
-  Index y = 0;
-};
-
-void step_row(const Rows<Trace>& rows, const RowCosts& costs, Ticks post, Index width, const RingHops& hops) {
-  for (Index p = 0; p < width; ++p) {
-    const std::size_t k = at(p);
-    Trace time = computed(rows.own[p], costs.work[k]);
-    time = later(time, after(rows.own[p], costs.least[k]));
-    time = later(time, travelled(rows.own[p + 1], costs.left_in[k], hops.x[k]));
-    time = later(time, after(rows.own[p - 1], costs.left_out[k]));
-    time = later(time, travelled(rows.next[p], costs.right_in[k], hops.y));
-    time = later(time, after(rows.before[p], costs.right_out[k]));
-    rows.out[p] = after(time, post);
-  }
-}
-
-// One round of an alignment: blocks come from position p + from.
-struct Round {
-  Index from;
-  Ticks post;
-  Index width;
-};
-
-template <class Clock>
-inline __attribute__((always_inline)) void shift_positions(const Clock* own, Clock* __restrict out,
-                                                           const RowCosts& costs, const Round& round,
-                                                           const Index* hops) {
-  const Clock* sender = own + round.from;
-  const Clock* receiver = own - round.from;
-  const Ticks* least = costs.least.data();
-  const Ticks* in = costs.left_in.data();
-  const Ticks* sent = costs.left_out.data();
-  for (Index p = 0; p < round.width; ++p) {
-    Clock time = later(own[p], after(own[p], least[p]));
-    time = later(time, travelled(sender[p], in[p], hops[p]));
-    time = later(time, after(receiver[p], sent[p]));
-    out[p] = after(time, round.post);
-  }
-}
-WAFER_VECTOR_CLONES void shift_row(const Ticks* own, Ticks* out, const RowCosts& costs, const Round& round,
-                                   const std::vector<Index>& hops) {
-  shift_positions<Ticks>(own, out, costs, round, hops.data());
-}
-void shift_row(const Trace* own, Trace* out, const RowCosts& costs, const Round& round,
-               const std::vector<Index>& hops) {
-  shift_positions<Trace>(own, out, costs, round, hops.data());
-}
 
 template <class Clock>
 class Product {
@@ -133,6 +40,7 @@ public:
   }
 
   void run() {
+    make_tables();
     fetch();
     if (product_.align != Align::none && x_.moves())
       for (Index q = 0; q < y_.size(); ++q) align(q);
@@ -188,29 +96,64 @@ private:
     now_.swap(then_);
   }
 
+  // What row q's costs are at step t: the blocks at hand decide, and they come in few sizes.
   void fill(Index q, Index t) {
-    const Index m = rows_of(q);
-    const Index shift = wrap(y_.first_slot[at(q)] + t, steps_);
-    const Index next_shift = wrap(y_.first_slot[at((q + 1) % y_.size())] + t, steps_);
-    const Ticks axpy = m == 0 ? 0 : cost_.axpy(m);
-    for (Index p = 0; p < width(); ++p) {
-      const std::size_t k = at(p);
-      const Index n = columns_of(p);
-      const Index block = blocks_[at(x_.first_slot[k] + shift)];
-      const Index right = blocks_[at(x_.first_slot[at(p + 1 == width() ? 0 : p + 1)] + shift)];
-      const Index above = blocks_[at(x_.first_slot[k] + next_shift)];
-      const Ticks left_out = words(m * block), left_in = words(m * right);
-      const Ticks right_out = words(block * n), right_in = words(above * n);
-      costs_.work[k] = (m == 0 || n == 0 ? 0 : block * (device_.loop + n * axpy)) +
-                       device_.background_word * moved(left_out, right_out);
-      const Ticks left = x_.moves() && left_in > 0 ? x_.latency[k] + left_in : never;
-      const Ticks right_ticks = y_.moves() && right_in > 0 ? y_.latency[at(q)] + right_in : never;
-      costs_.left_in[k] = left;
-      costs_.right_in[k] = right_ticks;
-      costs_.left_out[k] = waits() && x_.moves() && left_out > 0 ? left_out : never;
-      costs_.right_out[k] = waits() && y_.moves() && right_out > 0 ? right_out : never;
-      costs_.least[k] =
-          waits() ? std::max({left, right_ticks, costs_.left_out[k], costs_.right_out[k]}) : never;
+    const RowCosts& table = *tables_of_[at(q)];
+    const Index* shifted = sizes_.data() + wrap(y_.first_slot[at(q)] + t, steps_);
+    const Index* above = sizes_.data() + wrap(y_.first_slot[at((q + 1) % y_.size())] + t, steps_);
+    const Index* slot = slots_.data();
+    const Index n = width();
+    const Ticks up = y_.latency[at(q)];
+    const bool rendezvous = waits();
+    const Ticks *work = table.work.data(), *left_in = table.left_in.data(), *left_out = table.left_out.data(),
+                *right_in = table.right_in.data(), *right_out = table.right_out.data();
+    Ticks *__restrict to_work = costs_.work.data(), *__restrict to_least = costs_.least.data(),
+                     *__restrict to_left_in = costs_.left_in.data(), *__restrict to_left_out = costs_.left_out.data(),
+                     *__restrict to_right_in = costs_.right_in.data(),
+                     *__restrict to_right_out = costs_.right_out.data();
+    for (Index p = 0; p < n; ++p) {
+      const Index own = shifted[slot[p]] * n + p;
+      const Index right = shifted[slot[p + 1]] * n + p;
+      const Index next = above[slot[p]] * n + p;
+      const Ticks arrives = later(left_in[right], right_in[next] + up);
+      const Ticks leaves = later(left_out[own], right_out[own]);
+      to_work[p] = work[own];
+      to_left_in[p] = left_in[right];
+      to_right_in[p] = right_in[next] + up;
+      to_left_out[p] = left_out[own];
+      to_right_out[p] = right_out[own];
+      to_least[p] = rendezvous ? later(arrives, leaves) : never;
+    }
+  }
+
+  // The costs of a row with m rows of A where all blocks had one of their sizes, (sizes, W). B's blocks come
+  // from another row: their latency is left out.
+  RowCosts make_table(Index m) const {
+    RowCosts table(width() * static_cast<Index>(distinct_.size()));
+    for (std::size_t size = 0; size < distinct_.size(); ++size)
+      for (Index p = 0; p < width(); ++p) {
+        const std::size_t k = size * at(width()) + at(p);
+        const Index n = columns_of(p);
+        const Ticks left = words(m * distinct_[size]), right = words(distinct_[size] * n);
+        table.work[k] = cost_.gemm(m, distinct_[size], n) + device_.background_word * moved(left, right);
+        if (x_.moves() && left > 0) table.left_in[k] = x_.latency[at(p)] + left;
+        if (y_.moves() && right > 0) table.right_in[k] = right;
+        if (waits() && x_.moves() && left > 0) table.left_out[k] = left;
+        if (waits() && y_.moves() && right > 0) table.right_out[k] = right;
+      }
+    return table;
+  }
+  void make_tables() {
+    slots_ = x_.first_slot;
+    slots_.push_back(0);
+    const std::set<Index> distinct(product_.blocks.begin(), product_.blocks.end());
+    distinct_.assign(distinct.begin(), distinct.end());
+    for (const Index block : blocks_)
+      sizes_.push_back(std::lower_bound(distinct_.begin(), distinct_.end(), block) - distinct_.begin());
+    for (Index q = 0; q < y_.size(); ++q) {
+      const Index m = rows_of(q);
+      if (tables_.count(m) == 0) tables_.emplace(m, make_table(m));
+      tables_of_.push_back(&tables_.at(m));
     }
   }
   // Words that the background moves for a core in a step.
@@ -263,18 +206,23 @@ private:
   struct AlignCounts {
     std::int64_t messages = 0, words = 0, word_hops = 0;
   };
-  // The transfers of one round, as costs of A's shift alone.
+  // The transfers of one round, as costs of A's shift alone: a position hands on the front of its queue, or
+  // its end.
   AlignCounts fill_alignment(Index m, Index round, bool is_forward) {
     AlignCounts counts;
-    for (Index p = 0; p < width(); ++p) {
+    const Index n = width();
+    const Index* block = blocks_.data() + (is_forward ? round : steps_ - 1 - round);
+    const Index* slot = slots_.data() + (is_forward ? 0 : 1);
+    const bool rendezvous = waits();
+    for (Index p = 0; p < n; ++p) {
       const std::size_t k = at(p);
-      const Index sender = wrap(is_forward ? p + 1 : p - 1, width());
+      const Index sender = is_forward ? (p + 1 == n ? 0 : p + 1) : (p == 0 ? n - 1 : p - 1);
       const std::size_t link = at(is_forward ? p : sender);
-      const Index out = shift_words(m, p, round, is_forward);
-      const Index in = shift_words(m, sender, round, is_forward);
+      const Index out = cost_.shift_words(m * block[slot[p]]);
+      const Index in = cost_.shift_words(m * block[slot[sender]]);
       costs_.left_in[k] = in > 0 ? x_.latency[link] + in * device_.word : never;
-      costs_.left_out[k] = out > 0 && waits() ? out * device_.word : never;
-      costs_.least[k] = waits() ? std::max(costs_.left_in[k], costs_.left_out[k]) : never;
+      costs_.left_out[k] = out > 0 && rendezvous ? out * device_.word : never;
+      costs_.least[k] = rendezvous ? later(costs_.left_in[k], costs_.left_out[k]) : never;
       align_hops_[k] = x_.hops[link];
       counts.messages += in > 0 ? 1 : 0;
       counts.words += in;
@@ -289,14 +237,6 @@ private:
       if (time_of(now[p]) - time_of(before[p]) != advance) return false;
     return true;
   }
-  // Of the block that position p hands on in a round: the front of its queue, or its end.
-  Index shift_words(Index m, Index p, Index round, bool is_forward) const {
-    const Index front = x_.first_slot[at(p)];
-    const Index behind = p + 1 == width() ? steps_ : x_.first_slot[at(p + 1)];
-    const Index block = is_forward ? front + round : behind - 1 - round;
-    return cost_.shift_words(m * blocks_[at(wrap(block, steps_))]);
-  }
-
   // Sums over all steps: every core meets every block once.
   void account() {
     const Index K = std::accumulate(product_.blocks.begin(), product_.blocks.end(), Index{0});
@@ -340,7 +280,12 @@ private:
   RingLine x_, y_;
   Index steps_;
   std::size_t stride_;
-  std::vector<Index> blocks_;  // (2 NB)
+  std::vector<Index> blocks_;               // (2 NB)
+  std::vector<Index> distinct_;             // sizes of blocks
+  std::vector<Index> slots_;                // (W + 1) first slot of each position; the last is 0 again
+  std::vector<std::ptrdiff_t> sizes_;       // (2 NB) index into distinct_
+  std::map<Index, RowCosts> tables_;        // by rows of A
+  std::vector<const RowCosts*> tables_of_;  // (H) by ring position
   bool even_;
   Ticks post_;
   RowCosts costs_;
