@@ -193,6 +193,18 @@ Result describe(const Checkpoint& checkpoint, const std::string& name, const mod
   return result;
 }
 
+// Whether the core with the most weights has room for them on a device.
+void add_device(Result& result, const plmr::Device& device, const Spread& stored, Index stored_bytes,
+                Index charged_bytes) {
+  const Index most = static_cast<Index>(stored.most) / stored_bytes * charged_bytes;
+  const bool fits = most <= device.sram_bytes;
+  result.json["device"] = {
+      {"name", device.name}, {"sram", device.sram_bytes}, {"weights_most", most}, {"fits", fits}};
+  result.text += fmt::format("device     {}: {} a core, at most {} of weights at {} bytes an element: {}\n",
+                             device.name, format_bytes(device.sram_bytes), format_bytes(most), charged_bytes,
+                             fits ? "fits" : "does not fit");
+}
+
 }  // namespace
 
 void add_inspect(CLI::App& app, Action& chosen) {
@@ -212,7 +224,18 @@ void add_inspect(CLI::App& app, Action& chosen) {
       const auto options = flags->model.options(flags->mesh, world);
       flags->output.check(world);
       const auto checkpoint = open_model(world, flags->model.model);
-      flags->output.deliver(world, [&] { return describe(checkpoint, flags->model.model, options); });
+      std::optional<plmr::Device> device;
+      if (flags->model.device.given()) device = flags->model.device.open(world);
+      flags->output.deliver(world, [&] {
+        Result result = describe(checkpoint, flags->model.model, options);
+        if (device) {
+          const model::Cut cut(checkpoint.config(), options.decode_mesh);
+          add_device(result, *device, weight_bytes(checkpoint, cut, options.decode_mesh),
+                     static_cast<Index>(size_of(checkpoint.dtype({checkpoint::Weight::embedding}))),
+                     flags->model.device.precision().element_bytes);
+        }
+        return result;
+      });
       return static_cast<int>(ExitCode::good);
     };
   });

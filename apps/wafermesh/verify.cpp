@@ -217,6 +217,7 @@ public:
       : world_(world),
         flags_(flags),
         options_(flags.model.options(flags.mesh, world)),
+        time_(flags.model, world, options_),
         checkpoint_(open_model(world, flags.model.model)) {
     if (flags.golden.empty()) {
       ids_ = parse_ids(flags.prompt_ids);
@@ -241,7 +242,11 @@ public:
       agreed_ = greedy_agreement(model, *golden_);
       good_ = good_ && agreed_ == static_cast<Index>(golden_->greedy_ids.size());
     }
-    flags_.output.deliver(world_, [&] { return Result{json(), text()}; });
+    flags_.output.deliver(world_, [&] {
+      Result result{json(), text()};
+      time_.add_to(result);  // of all the runs above together
+      return result;
+    });
     const bool good = world_.broadcast(good_ ? 1 : 0, {0}) == 1;
     return static_cast<int>(good ? ExitCode::good : ExitCode::verification);
   }
@@ -292,6 +297,7 @@ private:
   const Communicator& world_;
   const VerifyFlags& flags_;
   model::Options options_;
+  ModelTime time_;
   checkpoint::Checkpoint checkpoint_;
   std::optional<checkpoint::Golden> golden_;
   std::vector<Index> ids_;
