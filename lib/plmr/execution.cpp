@@ -160,12 +160,24 @@ void Execution::wait_until(Ticks ticks) {
   });
 }
 
-Execution::Mark Execution::mark() const { return {ledger_, clocks(), total_compute_}; }
+Execution::Mark Execution::mark() const { return {ledger_, clocks_, total_compute_}; }
+
+namespace {
+
+// What happened between two clocks, `times` over again.
+Ticks repeated(Ticks before, Ticks now, Index times) { return now + times * (now - before); }
+Trace repeated(const Trace& before, const Trace& now, Index times) {
+  return {repeated(before.time, now.time, times), repeated(before.compute, now.compute, times),
+          repeated(before.hops, now.hops, times), repeated(before.stages, now.stages, times)};
+}
+
+}  // namespace
 
 void Execution::repeat_since(const Mark& mark, Index times) {
-  visit([&](auto& clocks) {
+  visit([&]<class Clock>(std::vector<Clock>& clocks) {
+    const auto& before = std::get<std::vector<Clock>>(mark.clocks);
     for (std::size_t core = 0; core < clocks.size(); ++core)
-      clocks[core] = after(clocks[core], times * (time_of(clocks[core]) - mark.clocks[core]));
+      clocks[core] = repeated(before[core], clocks[core], times);
   });
   for (std::size_t core = 0; core < total_compute_.size(); ++core)
     total_compute_[core] += times * (total_compute_[core] - mark.computed[core]);

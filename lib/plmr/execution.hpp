@@ -111,7 +111,7 @@ public:
   /// did, and the charges grow. For layers that are alike, from the second on.
   struct Mark {
     Ledger ledger;
-    std::vector<Ticks> clocks;
+    std::variant<std::vector<Ticks>, std::vector<Trace>> clocks;
     std::vector<Ticks> computed;
   };
   Mark mark() const;
