@@ -7,7 +7,7 @@
 namespace wafer::io {
 
 /// A table of plain numbers and words: a line of names, then rows; lines that begin with # are left out.
-/// No quoting. Every value is asked for by name. @throws InputError, with the file and the line
+/// No quoting. Every value is asked for by name. @throws InputError, with the file and the line or the column
 class Csv {
 public:
   explicit Csv(const std::filesystem::path& path);

@@ -11,6 +11,8 @@ namespace wafer::report {
 
 namespace {
 
+constexpr double most = 1e12;  // of any value: far from what ticks can hold
+
 void refuse_unknown(const io::JsonObject& parameters, const io::Json& given) {
   for (const auto& [name, value] : given.items()) {
     const auto fields = plmr::device_fields();
@@ -42,12 +44,12 @@ plmr::Device read_device(const std::filesystem::path& path) {
     const io::JsonObject parameter = parameters.object(field.name);
     if (parameter.text("unit") != field.unit) parameter.refuse("unit", field.unit);
     for (const char* note : {"grade", "source"}) parameter.text(note);
-    field.set(device, parameter.number("value", 0.0, 1e18));
+    field.set(device, parameter.number("value", 0.0, most));
   }
   for (const char* count :
        {"grid_height", "grid_width", "sram_bytes", "clock", "word", "memory_word_bytes",
         "stream_packet_bytes", "max_elements", "vector_elements_16", "vector_elements_32"})
-    if (parameters.object(count).number("value", 0.0, 1e18) == 0.0)
+    if (parameters.object(count).number("value", 0.0, most) < (std::string(count) == "word" ? 0.001 : 1.0))
       parameters.object(count).refuse("value", "more than 0");
   return device;
 }

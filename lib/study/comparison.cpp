@@ -11,7 +11,7 @@ Errors errors_of(const Table& table, const std::string& group, bool fitted) {
     if (row.group != group || row.fitted != fitted) continue;
     const double error = std::abs(row.error());
     errors.mean += error;
-    errors.most = error <= errors.most ? errors.most : error;  // NaN counts
+    if (!(error <= errors.most) && !std::isnan(errors.most)) errors.most = error;  // NaN counts, and stays
     ++errors.rows;
   }
   if (errors.rows > 0) errors.mean /= static_cast<double>(errors.rows);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "model/transformer.hpp"
 #include "plmr/line_reduction.hpp"
 
@@ -107,6 +108,7 @@ Regions regions_of(const PredictRequest& request) {
 }
 
 Prediction predict(const fabric::Communicator& self, const PredictRequest& request) {
+  WAFER_CHECK(request.output >= 1, "at least one token is generated");
   Prediction result;
   result.prefill_execution = make_execution(request, request.prefill_mesh);
   if (!(request.prefill_mesh == request.decode_mesh))

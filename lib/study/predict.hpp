@@ -47,7 +47,7 @@ struct Prediction {
 
 /// Runs prefill, transition and decode dry, in the process's own time: `self` has one rank. Layers that are
 /// alike are run twice, the second time for all that follow; of the output tokens a few are run, each for its
-/// stretch of positions. @throws FitError
+/// stretch of positions. @pre at least one token in and one out   @throws FitError
 Prediction predict(const fabric::Communicator& self, const PredictRequest& request);
 
 /// Only prefill, or only decode after a prompt that took no time: for searching grids. [cycles]
