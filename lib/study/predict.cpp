@@ -39,6 +39,7 @@ void cross_regions(Execution& execution, const PredictRequest& request, Index cr
   const mesh::Mesh mesh = request.decode_mesh;
   const auto rows = Partition::even(request.config.hidden, mesh.height).sizes();
   std::vector<Index> words;
+  words.reserve(rows.size());
   for (const Index size : rows) words.push_back(execution.cost().stream_words(size));
   for (Index crossing = 0; crossing < crossings; ++crossing)
     plmr::multicast_lines(execution, mesh::Axis::x, {0, mesh.height}, {0, mesh.width}, 0, words);
