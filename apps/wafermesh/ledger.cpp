@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "report/ledger_report.hpp"
 
 namespace wafer::app {
@@ -31,7 +33,7 @@ void add_ledger(Result& result, const plmr::Execution* execution, const std::str
                      all = of_cores(*execution)](io::Hdf5Writer& file) {
     if (before) before(file);
     for (const auto& [name, values] : all)
-      file.write(key + "/" + name, shape, std::span<const Index>(values));
+      file.write(fmt::format("{}/{}", key, name), shape, std::span<const Index>(values));
     file.write_text(key + "/operators_csv", table);
   };
 }
