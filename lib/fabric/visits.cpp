@@ -32,8 +32,7 @@ std::vector<Use> rotation_uses(
 }
 
 Visits::Visits(const Fabric& fabric, Blocks& operand, Index steps, Index chunk, const UsesOf& uses_of)
-    : fabric_(&fabric),
-      operand_(&operand),
+    : operand_(&operand),
       chunk_(chunk),
       chunks_(at((steps + chunk - 1) / chunk)),
       exchange_(fabric.communicator()) {

@@ -63,7 +63,6 @@ private:
   void add(std::vector<Message>& messages, mesh::Rank peer, const Use& use) const;
   static std::size_t lay_out(std::vector<Message>& messages);
 
-  const Fabric* fabric_;
   Blocks* operand_;
   Index chunk_;
   std::vector<Chunk> chunks_;
