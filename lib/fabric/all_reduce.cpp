@@ -52,6 +52,7 @@ AllReduce::AllReduce(const Fabric& fabric, Axis axis, const std::vector<Segment>
     if (tile.lines(axis).contains(segment.line) && overlap(tile.places(axis), segment.places))
       local_.push_back({s, segment, &tree->second});
   }
+  for (const Group& group : groups_) charged_.push_back({group.lines, group.origin, group.tree, {}, {}});
 }
 
 AllReduce AllReduce::of_lines(const Fabric& fabric, Axis axis, TreeShape shape) {
@@ -86,19 +87,18 @@ Index AllReduce::root(Index segment) const { return roots_[at(segment)]; }
 void AllReduce::charge(const AllReduceWork& work, bool multicast) const {
   plmr::Execution& execution = *fabric_->execution();
   const plmr::Cost& cost = execution.cost();
-  std::vector<plmr::LineGroup> groups;
-  groups.reserve(groups_.size());
-  for (const Group& group : groups_) {
-    plmr::LineGroup line_group{group.lines, group.origin, group.tree, {}, {}};
-    for (const Index segment : group.segments) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    plmr::LineGroup& charged = charged_[g];
+    charged.reduce_words.clear();
+    charged.result_words.clear();
+    for (const Index segment : groups_[g].segments) {
       const Index n = work.length(segment);
       const Index words = work.stream == Stream::pairs ? n : cost.stream_words(n);
-      line_group.reduce_words.push_back(work.stream == Stream::maxima ? cost.max_words(n) : words);
-      if (multicast) line_group.result_words.push_back(words);
+      charged.reduce_words.push_back(work.stream == Stream::maxima ? cost.max_words(n) : words);
+      if (multicast) charged.result_words.push_back(words);
     }
-    groups.push_back(std::move(line_group));
   }
-  plmr::reduce_lines(execution, axis_, groups);
+  plmr::reduce_lines(execution, axis_, charged_);
 }
 
 void AllReduce::reduce(const AllReduceWork& work, bool multicast) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fabric/chain.hpp"
+#include "plmr/line_reduction.hpp"
 
 namespace wafer::fabric {
 
@@ -91,6 +92,7 @@ private:
     std::vector<Index> segments;  // (lines)
   };
   std::vector<Group> groups_;
+  mutable std::vector<plmr::LineGroup> charged_;  // (groups) memory that charge() fills anew
 };
 
 }  // namespace wafer::fabric

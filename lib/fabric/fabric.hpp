@@ -26,7 +26,12 @@ public:
   const mesh::Tile& tile() const { return tile_; }
   mesh::Rank rank() const { return communicator_->rank(); }
   int threads() const { return threads_; }
-  plmr::Execution* execution() const { return execution_; }
+  /// Whom movements and arithmetic are charged to; null: nobody, or what they cost is known already.
+  plmr::Execution* execution() const {
+    return execution_ != nullptr && !execution_->replaying() ? execution_ : nullptr;
+  }
+  /// Who counts the memory of the wafer's cores; null: nobody.
+  plmr::Execution* memory() const { return execution_; }
   bool dry() const { return dry_; }
   /// The same with one thread, for loops that share what they write.
   Fabric without_threads() const { return {*communicator_, tiling_, 1, execution_, dry_}; }
@@ -43,13 +48,14 @@ public:
   /// Charges ticks_of(cost, core) of computation to every core of the mesh.
   template <class F>
   void charge(F ticks_of) const {
-    if (execution_ == nullptr) return;
-    const plmr::Cost& cost = execution_->cost();
-    execution_->compute([&](Index y, Index x) { return ticks_of(cost, mesh::CoreCoord{y, x}); });
+    plmr::Execution* const charged = execution();
+    if (charged == nullptr) return;
+    const plmr::Cost& cost = charged->cost();
+    charged->compute([&](Index y, Index x) { return ticks_of(cost, mesh::CoreCoord{y, x}); });
   }
   /// Charges an operator's entry to every core.
   void enter() const {
-    if (execution_ != nullptr) execution_->enter();
+    if (execution() != nullptr) execution()->enter();
   }
 
   /// Calls f(core) for every core of this rank's tile, spread over the threads.

@@ -7,7 +7,7 @@ namespace wafer::fabric {
 using mesh::CoreCoord;
 
 Lease::Lease(const Fabric& fabric, const Placement& placement, plmr::Memory kind)
-    : execution_(fabric.execution()), kind_(kind) {
+    : execution_(fabric.memory()), kind_(kind) {
   if (execution_ == nullptr) return;
   const mesh::Mesh mesh = fabric.mesh();
   const Index element = execution_->cost().precision().element_bytes;
@@ -31,7 +31,7 @@ Lease::Lease(const Fabric& fabric, const Placement& placement, plmr::Memory kind
 }
 
 Lease::Lease(const Fabric& fabric, plmr::Memory kind, const std::function<Index(CoreCoord)>& elements_of)
-    : execution_(fabric.execution()), kind_(kind) {
+    : execution_(fabric.memory()), kind_(kind) {
   if (execution_ == nullptr) return;
   const mesh::Mesh mesh = fabric.mesh();
   const Index element = execution_->cost().precision().element_bytes;

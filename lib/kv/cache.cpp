@@ -72,7 +72,7 @@ void Cache::begin_token() {
   ++tokens_;
 }
 
-void Cache::charge(Index layer) {
+void Cache::charge() {
   plmr::Execution* execution = fabric_->execution();
   if (execution == nullptr) return;
   const plmr::Operator charged(execution, "cache");
@@ -82,7 +82,6 @@ void Cache::charge(Index layer) {
   std::vector<Index> words;
   for (const Index entry : heads_->key().sizes()) words.push_back(execution->cost().shift_words(2 * entry));
   plmr::hand_up(*execution, hands_up, words);
-  hold(layer);
 }
 
 void Cache::hold(Index layer) {
@@ -93,7 +92,8 @@ void Cache::hold(Index layer) {
 }
 
 void Cache::append(Index layer, const Blocks& QKV) {
-  charge(layer);
+  charge();
+  hold(layer);
   const mesh::Tile& tile = fabric_->tile();
   if (tile.cores() == 0) return;
   const std::size_t top = at(tile.rows.begin);

@@ -53,7 +53,7 @@ private:
   Index column_number(Index column) const { return column - fabric_->tile().columns.begin; }
   Entries& entries(Index layer, Index column) { return entries_[at(layer)][at(column_number(column))]; }
 
-  void charge(Index layer);
+  void charge();
 
   const fabric::Fabric* fabric_;
   const ops::HeadLayout* heads_;

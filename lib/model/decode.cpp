@@ -6,7 +6,6 @@
 #include "fabric/redistribute.hpp"
 #include "model/rope_frequencies.hpp"
 #include "model/transformer.hpp"
-#include "ops/decode_attention.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/embedding.hpp"
 #include "ops/gemv.hpp"
@@ -74,8 +73,7 @@ Blocks Transformer::decode_layer(Index layer, Blocks h) {
 
   ops::CacheView cache = cache_.view(layer);
   cache.storage = options_.storage;
-  const Blocks A = stored(fabric, ops::decode_attention(fabric, heads, QKV, cache, tokens_ - 1,
-                                                        config_->window[at(layer)], decode_columns_));
+  const Blocks A = stored(fabric, decode_attention_.run(QKV, cache, tokens_ - 1, config_->window[at(layer)]));
   Blocks O = multiply("o", Axis::x, A, weights.o);
   ops::add_bias(fabric, vectors.o_bias, O);
   store(fabric, O);

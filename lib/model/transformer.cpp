@@ -62,6 +62,7 @@ Transformer::Transformer(const Communicator& communicator, const Checkpoint* che
                          ops::run_segments(decode_cut_.heads, fabric::first_lines(decode_fabric_, Axis::x),
                                            options.decode_mesh.height),
                          options.tree),
+      decode_attention_(decode_fabric_, decode_cut_.heads, options.tree),
       placed_for_prefill_(for_prefill),
       cache_(decode_fabric_, decode_cut_.heads, config_->layers, options.kv, options.counted_layers) {}
 

@@ -12,6 +12,7 @@
 #include "fabric/fabric.hpp"
 #include "kv/cache.hpp"
 #include "model/weights.hpp"
+#include "ops/decode_attention.hpp"
 
 namespace wafer::model {
 
@@ -95,8 +96,8 @@ private:
   using Blocks = fabric::Blocks;
   Transformer(const fabric::Communicator& communicator, const checkpoint::Checkpoint* checkpoint,
               const checkpoint::ModelConfig& config, const Options& options, bool for_prefill);
-  /// Calls run(layer) for every layer; where layers that are alike are repeated, for the first two of each
-  /// kind, and skip(layer) for the rest.
+  /// Calls run(layer) for every layer, whose cost may be known from the one before; where layers that are
+  /// alike are repeated, for the first two of each kind, and skip(layer) for the rest.
   template <class Run, class Skip>
   void for_layers(plmr::Execution* execution, Run run, Skip skip) {
     std::map<Index, Index> seen;  // layers so far of each kind: a kind is a window
@@ -108,7 +109,12 @@ private:
         continue;
       }
       if (execution != nullptr) execution->layer(layer);
-      if (!options_.repeat_alike_layers || number == 0) {
+      if (!options_.repeat_alike_layers) {
+        const plmr::Span span(execution, kind, tokens_);
+        run(layer);
+        continue;
+      }
+      if (number == 0) {
         run(layer);
         continue;
       }
@@ -150,6 +156,7 @@ private:
   fabric::AllReduce decode_rows_;        // whole rows
   fabric::AllReduce decode_copies_;      // one column for all
   fabric::AllReduce decode_run_copies_;  // the runs of one row for all
+  ops::DecodeAttention decode_attention_;
   bool placed_for_prefill_;
   std::vector<LayerMatrices> layers_;
   std::vector<LayerVectors> vectors_;

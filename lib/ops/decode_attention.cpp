@@ -17,6 +17,24 @@ using mesh::Axis, mesh::CoreCoord, mesh::Range;
 
 namespace {
 
+std::vector<fabric::Segment> one_column_per_run(const Fabric& fabric, const HeadLayout& heads) {
+  std::vector<fabric::Segment> segments;
+  const mesh::Tiling& tiling = fabric.tiling();
+  for (const Range& run : heads.runs())
+    for (Index x = run.begin; x < run.end; ++x)
+      if (x == run.begin || tiling.rank_of({0, x}) != tiling.rank_of({0, x - 1}))
+        segments.push_back({x, {0, fabric.mesh().height}});
+      else
+        ++segments.back().copies;
+  return segments;
+}
+
+std::vector<Index> all_rows(const Fabric& fabric) {
+  std::vector<Index> rows;
+  for (Index y = 0; y < fabric.mesh().height; ++y) rows.push_back(y);
+  return rows;
+}
+
 class TokenAttention {
 public:
   TokenAttention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, const CacheView& cache)
@@ -27,9 +45,7 @@ public:
         runs_(static_cast<Index>(heads.runs().size())) {}
 
   // p(row, run): (KV heads x group, tokens of the row), the same on all columns of the run.
-  void scores() {
-    std::vector<Index> rows;
-    for (Index y = 0; y < fabric_.mesh().height; ++y) rows.push_back(y);
+  void scores(const AllReduce& reduce) {
     const plmr::Operator charged(fabric_.execution(), "scores");
     fabric_.enter();
     fabric_.charge([this](const plmr::Cost& cost, CoreCoord core) {
@@ -38,7 +54,6 @@ public:
       return queries(heads_.run_of(core.x)) * cost.gemv(heads_.dims(core.x), tokens) +
              2 * cost.vector(numbers);
     });
-    const AllReduce reduce(fabric_, Axis::x, run_segments(heads_, rows, fabric_.mesh().height));
     p_.resize(at(fabric_.mesh().height * runs_));
     const auto length = [&](Index segment) {
       return queries(segment % runs_) * cache_.count(segment / runs_);
@@ -75,14 +90,12 @@ public:
     });
   }
 
-  void softmax() {
+  void softmax(const AllReduce& reduce, const std::vector<fabric::Segment>& segments) {
     const plmr::Operator charged(fabric_.execution(), "softmax");
     fabric_.enter();
     fabric_.charge([this](const plmr::Cost& cost, CoreCoord core) {
       return queries(heads_.run_of(core.x)) * cost.maxima(cache_.count(core.y));
     });
-    const auto segments = one_column_per_run();
-    const AllReduce reduce(fabric_, Axis::y, segments);
     std::vector<std::vector<float>> max(at(runs_));
     sums_.resize(at(runs_));
     const auto run_of = [&](Index segment) { return heads_.run_of(segments[at(segment)].line); };
@@ -163,20 +176,6 @@ private:
       for (Index run = 0; run < runs_; ++run)
         if (!p_[at(y * runs_ + run)].empty()) f(y, run);
   }
-  // All columns of a run have the same p, so one column of each run and column of tiles stands for the
-  // others.
-  std::vector<fabric::Segment> one_column_per_run() const {
-    std::vector<fabric::Segment> segments;
-    const mesh::Tiling& tiling = fabric_.tiling();
-    for (const Range& run : heads_.runs())
-      for (Index x = run.begin; x < run.end; ++x)
-        if (x == run.begin || tiling.rank_of({0, x}) != tiling.rank_of({0, x - 1}))
-          segments.push_back({x, {0, fabric_.mesh().height}});
-        else
-          ++segments.back().copies;
-    return segments;
-  }
-
   const Fabric& fabric_;
   const HeadLayout& heads_;
   const Blocks& QKV_;
@@ -188,13 +187,20 @@ private:
 
 }  // namespace
 
-Blocks decode_attention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV,
-                        const CacheView& cache, Index position, Index window, const AllReduce& columns) {
-  TokenAttention attention(fabric, heads, QKV, cache);
-  attention.scores();
+DecodeAttention::DecodeAttention(const Fabric& fabric, const HeadLayout& heads, fabric::TreeShape tree)
+    : fabric_(&fabric),
+      heads_(&heads),
+      columns_of_runs_(one_column_per_run(fabric, heads)),
+      in_runs_(fabric, Axis::x, run_segments(heads, all_rows(fabric), fabric.mesh().height), tree),
+      across_rows_(fabric, Axis::y, columns_of_runs_, tree),
+      whole_columns_(AllReduce::of_lines(fabric, Axis::y, tree)) {}
+
+Blocks DecodeAttention::run(const Blocks& QKV, const CacheView& cache, Index position, Index window) const {
+  TokenAttention attention(*fabric_, *heads_, QKV, cache);
+  attention.scores(in_runs_);
   attention.mask(position, window);
-  attention.softmax();
-  return attention.weighted_values(columns);
+  attention.softmax(across_rows_, columns_of_runs_);
+  return attention.weighted_values(whole_columns_);
 }
 
 }  // namespace wafer::ops

@@ -9,11 +9,19 @@ Cost::Cost(const Device& device, Precision precision)
     : device_(&device),
       precision_(precision),
       words_(std::max(Index{1}, device.memory_word_bytes / precision.element_bytes)),
-      vector_(precision.element_bytes == 2 ? device.vector_elements_16 : device.vector_elements_32) {}
+      vector_(std::max(
+          Index{1}, precision.element_bytes == 2 ? device.vector_elements_16 : device.vector_elements_32)) {
+  vector_ticks_.reserve(tabulated);
+  axpy_ticks_.reserve(tabulated);
+  for (Index n = 0; n < tabulated; ++n) {
+    vector_ticks_.push_back(vector_of(n, false));
+    axpy_ticks_.push_back(axpy_of(n));
+  }
+}
 
 Index Cost::touched(Index n) const { return n == 0 ? 0 : n + words_ - std::gcd(n, words_); }
 
-Ticks Cost::vector(Index n, bool bank_conflict) const {
+Ticks Cost::vector_of(Index n, bool bank_conflict) const {
   if (n == 0) return 0;
   const Index cycles = (n + vector_ - 1) / vector_;
   return device_->operation + (bank_conflict ? 2 : 1) * cycles * ticks_per_cycle;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "plmr/device.hpp"
 
 namespace wafer::plmr {
@@ -24,11 +26,12 @@ public:
   /// a B of one core, B (k, n).
   Ticks gemv(Index k, Index n) const { return k == 0 || n == 0 ? 0 : device_->loop + k * axpy(n); }
   /// An elementwise operation over n numbers; half as fast where both operands lie in one memory bank.
-  Ticks vector(Index n, bool bank_conflict = false) const;
+  Ticks vector(Index n) const { return n < tabulated ? vector_ticks_[at(n)] : vector_of(n, false); }
+  Ticks vector_with_bank_conflict(Index n) const { return vector_of(n, true); }
   /// The same where maxima are kept.
   Ticks maxima(Index n) const;
   /// One multiply-accumulate call over n elements.
-  Ticks axpy(Index n) const { return device_->call + device_->accumulate * touched(n) / words_; }
+  Ticks axpy(Index n) const { return n < tabulated ? axpy_ticks_[at(n)] : axpy_of(n); }
 
   /// Words of an asynchronous shift of n elements.
   Index shift_words(Index n) const {
@@ -43,12 +46,18 @@ public:
   Precision precision() const { return precision_; }
 
 private:
+  Ticks axpy_of(Index n) const { return device_->call + device_->accumulate * touched(n) / words_; }
+  Ticks vector_of(Index n, bool bank_conflict) const;
   // words_ T(n): a column of n elements begins anywhere in a memory word of words_ elements.
   Index touched(Index n) const;
   const Device* device_;
   Precision precision_;
   Index words_;   // elements of a memory word
   Index vector_;  // elements a cycle
+  // What they cost up to some length: these are asked for every core of every operator.
+  static constexpr Index tabulated = 1024;
+  std::vector<Ticks> vector_ticks_;
+  std::vector<Ticks> axpy_ticks_;
 };
 
 }  // namespace wafer::plmr

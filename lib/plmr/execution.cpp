@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/vector_clones.hpp"
 
 namespace wafer::plmr {
 
@@ -21,7 +22,7 @@ Execution::Execution(Device device, mesh::Mesh mesh, Precision precision, bool t
 }
 
 void Execution::begin(const char* operation) {
-  if (depth_++ > 0) return;
+  if (replaying_ || depth_++ > 0) return;
   operation_ = operation;
   charge_ = {};
   charge_.calls = 1;
@@ -32,31 +33,108 @@ void Execution::begin(const char* operation) {
   std::fill(software_.begin(), software_.end(), 0);
 }
 
+namespace {
+
+// The sums and maxima of an operator over all cores.
+struct Totals {
+  Ticks advance = 0, compute = 0, software = 0;
+  Ticks compute_most = 0, exposed_most = 0;
+  Ticks before = never, now = never;
+};
+template <class Clock>
+inline __attribute__((always_inline)) Totals add_up(const Clock* clocks, const Ticks* start,
+                                                    const Ticks* compute, const Ticks* software,
+                                                    Ticks* total_compute, std::size_t cores) {
+  Totals sums;
+  for (std::size_t core = 0; core < cores; ++core) {
+    const Ticks time = time_of(clocks[core]);
+    const Ticks advance = time - start[core];
+    sums.advance += advance;
+    sums.compute += compute[core];
+    sums.software += software[core];
+    sums.compute_most = later(sums.compute_most, compute[core]);
+    sums.exposed_most = later(sums.exposed_most, advance - compute[core] - software[core]);
+    sums.before = later(sums.before, start[core]);
+    sums.now = later(sums.now, time);
+    total_compute[core] += compute[core];
+  }
+  return sums;
+}
+WAFER_VECTOR_CLONES Totals totals(const std::vector<Ticks>& clocks, const Ticks* start, const Ticks* compute,
+                                  const Ticks* software, Ticks* total_compute) {
+  return add_up(clocks.data(), start, compute, software, total_compute, clocks.size());
+}
+Totals totals(const std::vector<Trace>& clocks, const Ticks* start, const Ticks* compute,
+              const Ticks* software, Ticks* total_compute) {
+  return add_up(clocks.data(), start, compute, software, total_compute, clocks.size());
+}
+
+}  // namespace
+
 void Execution::end() {
-  if (--depth_ > 0) return;
-  Ticks before = start_[0];
-  Ticks now = never;
+  if (replaying_ || --depth_ > 0) return;
   visit([&](const auto& clocks) {
-    for (std::size_t core = 0; core < clocks.size(); ++core) {
-      const Ticks time = time_of(clocks[core]);
-      const Ticks advance = time - start_[core];
-      const Ticks exposed = advance - compute_[core] - software_[core];
-      charge_.advance_all += advance;
-      charge_.compute_all += compute_[core];
-      charge_.software_all += software_[core];
-      charge_.exposed_all += exposed;
-      charge_.compute_most = std::max(charge_.compute_most, compute_[core]);
-      charge_.exposed_most = std::max(charge_.exposed_most, exposed);
-      before = std::max(before, start_[core]);
-      if (time > now) {
-        now = time;
-        charge_.exposed_last = exposed;
-      }
-      total_compute_[core] += compute_[core];
-    }
+    const Totals sums =
+        totals(clocks, start_.data(), compute_.data(), software_.data(), total_compute_.data());
+    charge_.advance_all = sums.advance;
+    charge_.compute_all = sums.compute;
+    charge_.software_all = sums.software;
+    charge_.exposed_all = sums.advance - sums.compute - sums.software;
+    charge_.compute_most = sums.compute_most;
+    charge_.exposed_most = sums.exposed_most;
+    charge_.cycles = sums.now - sums.before;
+    std::size_t last = 0;
+    while (time_of(clocks[last]) != sums.now) ++last;
+    charge_.exposed_last = sums.now - start_[last] - compute_[last] - software_[last];
   });
-  charge_.cycles = now - before;
   ledger_.add({phase_, layer_, operation_}, charge_);
+  if (recording_ != nullptr) recording_->charges.emplace_back(operation_, charge_);
+}
+
+namespace {
+
+// Whether all clocks are later than they were by the same.
+bool stand_alike(const std::vector<Ticks>& before, const std::vector<Ticks>& now) {
+  const Ticks advance = now[0] - before[0];
+  Ticks differing = 0;
+  for (std::size_t core = 0; core < now.size(); ++core) differing |= now[core] - before[core] - advance;
+  return differing == 0;
+}
+
+}  // namespace
+
+void Execution::begin_span(Index kind, Index key) {
+  if (traced()) return;
+  auto& clocks = std::get<std::vector<Ticks>>(clocks_);
+  Recorded& known = spans_[kind];
+  if (known.complete && known.key == key && stand_alike(known.start, clocks)) {
+    for (std::size_t core = 0; core < clocks.size(); ++core) {
+      clocks[core] += known.advance[core];
+      total_compute_[core] += known.compute[core];
+    }
+    for (const auto& [operation, charge] : known.charges) ledger_.add({phase_, layer_, operation}, charge);
+    replaying_ = true;
+    return;
+  }
+  known.key = key;
+  known.complete = false;
+  known.start = clocks;
+  known.compute = total_compute_;
+  known.charges.clear();
+  recording_ = &known;
+}
+
+void Execution::end_span() {
+  replaying_ = false;
+  if (recording_ == nullptr) return;
+  const auto& clocks = std::get<std::vector<Ticks>>(clocks_);
+  recording_->advance.resize(clocks.size());
+  for (std::size_t core = 0; core < clocks.size(); ++core) {
+    recording_->advance[core] = clocks[core] - recording_->start[core];
+    recording_->compute[core] = total_compute_[core] - recording_->compute[core];
+  }
+  recording_->complete = true;
+  recording_ = nullptr;
 }
 
 void Execution::enter() {
@@ -73,16 +151,24 @@ void Execution::count(std::int64_t messages, std::int64_t words, std::int64_t wo
   charge_.longest_path = std::max(charge_.longest_path, longest_path);
 }
 
-void Execution::use_routes(const std::string& name, Index paths) {
-  Index& known = routes_[phase_][name];
-  known = std::max(known, paths);
+void Execution::use_routes(std::string_view name, Index paths) {
   charge_.routes = std::max(charge_.routes, paths);
+  auto& movements = routes_[phase_];
+  const auto known = movements.find(name);  // without a string of its own: this is asked at every operator
+  if (known == movements.end())
+    movements.emplace(name, paths);
+  else
+    known->second = std::max(known->second, paths);
 }
 
 void Execution::hold(Memory kind, const std::vector<Index>& bytes, int sign) {
   auto& held = held_[static_cast<std::size_t>(kind)];
+  if (sign < 0) {  // no peak
+    for (std::size_t core = 0; core < bytes.size(); ++core) held[core] -= bytes[core];
+    return;
+  }
   for (std::size_t core = 0; core < bytes.size(); ++core) {
-    held[core] += sign * bytes[core];
+    held[core] += bytes[core];
     const Index total = held_[0][core] + held_[1][core] + held_[2][core];
     if (total <= peak_bytes_[core]) continue;
     peak_bytes_[core] = total;

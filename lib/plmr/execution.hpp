@@ -2,6 +2,8 @@
 
 #include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,7 +34,10 @@ public:
   const Cost& cost() const { return cost_; }
 
   // Where what follows is charged.
-  void phase(std::string name) { phase_ = std::move(name); }
+  void phase(std::string name) {
+    if (name != phase_) spans_.clear();
+    phase_ = std::move(name);
+  }
   const std::string& phase() const { return phase_; }
   void layer(Index layer) { layer_ = layer; }
   /// Between begin and end, everything is charged to one operator. Inside another, nothing changes: the
@@ -56,6 +61,14 @@ public:
   /// Task entry and buffers of an operator, on every core.
   void enter();
 
+  /// Operators whose costs follow from `key` and from how the cores' clocks stand to each other when they
+  /// begin: a layer. Where the last span of this kind had the same key and began alike, it would go the same
+  /// way again, so what it cost is added at once, and nothing is to be charged until end_span(). Memory
+  /// counts all the same. Traced executions run everything. Use Span.
+  void begin_span(Index kind, Index key);
+  void end_span();
+  bool replaying() const { return replaying_; }
+
   // For the movements of this folder: clocks and busy times in the order of the rows, and what was sent.
   template <class F>
   void visit(F f) {
@@ -66,7 +79,7 @@ public:
   void count(std::int64_t messages, std::int64_t words, std::int64_t word_hops, Index longest_path);
   /// `paths` static routes of the most crowded router, set up once under this name for the whole phase; or,
   /// without a name, for this operator alone.
-  void use_routes(const std::string& name, Index paths);
+  void use_routes(std::string_view name, Index paths);
 
   // Memory.
   /// Adds (sign 1) or takes away (sign -1) bytes, (H, W).
@@ -133,11 +146,39 @@ private:
   std::vector<Ticks> compute_;   // (H, W) of the current operator
   std::vector<Ticks> software_;  // (H, W)
   std::vector<Ticks> total_compute_;
-  std::map<std::string, std::map<std::string, Index>> routes_;  // by phase and movement
+
+  struct Recorded {
+    Index key = 0;
+    bool complete = false;
+    std::vector<Ticks> start;    // (H, W) clocks
+    std::vector<Ticks> advance;  // (H, W) of them
+    std::vector<Ticks> compute;  // (H, W)
+    std::vector<std::pair<const char*, Charge>> charges;
+  };
+  std::map<Index, Recorded> spans_;  // the last one of each kind
+  Recorded* recording_ = nullptr;
+  bool replaying_ = false;
+  std::map<std::string, std::map<std::string, Index, std::less<>>> routes_;  // by phase and movement
 
   std::array<std::vector<Index>, memory_kinds> held_;  // (H, W) bytes
   std::array<std::vector<Index>, memory_kinds> at_peak_;
   std::vector<Index> peak_bytes_;
+};
+
+/// A span of operators that may be known already; nothing without an execution.
+class Span {
+public:
+  Span(Execution* execution, Index kind, Index key) : execution_(execution) {
+    if (execution_ != nullptr) execution_->begin_span(kind, key);
+  }
+  ~Span() {
+    if (execution_ != nullptr) execution_->end_span();
+  }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+private:
+  Execution* execution_;
 };
 
 /// Charges what happens in its life to an operator; nothing without an execution.

@@ -21,7 +21,7 @@ template <class Clock>
 class Lanes {
 public:
   Lanes(Execution& execution, std::vector<Clock>& clocks, Axis axis, Range lines, Index origin,
-        std::span<const Index> words)
+        std::span<const Index> words, Stream<Clock>& stream)
       : execution_(execution),
         device_(execution.device()),
         axis_(axis),
@@ -32,7 +32,10 @@ public:
         base_(at(lines.begin) * lane_stride_ + at(origin) * place_stride_),
         clocks_(clocks.data() + base_),
         software_(execution.software_ticks().data() + base_),
-        words_(words.begin(), words.end()) {
+        words_(words),
+        stream_(stream) {
+    stream_.first.resize(lanes_);
+    stream_.last.resize(lanes_);
     for (const Index w : words) {
       total_words_ += w;
       if (w > 0) ++streams_;
@@ -41,8 +44,6 @@ public:
 
   /// The core at `place` starts a stream.
   void send(Index place, Stream<Clock>& out) {
-    out.first.resize(lanes_);
-    out.last.resize(lanes_);
     for_lanes(place, [&](std::size_t lane, Clock& own, Ticks& software, Ticks words) {
       out.first[lane] = after(own, device_.operation);
       out.last[lane] = after(out.first[lane], words - device_.word);
@@ -126,10 +127,10 @@ private:
   std::size_t base_;
   Clock* clocks_;
   Ticks* software_;
-  std::vector<Index> words_;
+  std::span<const Index> words_;
   Index total_words_ = 0;
-  Index streams_ = 0;  // lanes that have words
-  Stream<Clock> stream_;
+  Index streams_ = 0;      // lanes that have words
+  Stream<Clock>& stream_;  // the one that is on its way
 };
 
 }  // namespace
@@ -146,12 +147,13 @@ Index tree_routes(const mesh::KTree& tree, bool multicast) {
 
 void reduce_lines(Execution& execution, Axis axis, std::span<const LineGroup> groups) {
   execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
+    Stream<Clock> stream;
     for (const LineGroup& group : groups) {
-      Lanes<Clock> reduce(execution, clocks, axis, group.lines, group.origin, group.reduce_words);
+      Lanes<Clock> reduce(execution, clocks, axis, group.lines, group.origin, group.reduce_words, stream);
       for (const auto& level : group.tree->levels())
         for (const mesh::Chain& chain : level) reduce.chain(chain);
       if (group.result_words.empty()) continue;
-      Lanes<Clock> result(execution, clocks, axis, group.lines, group.origin, group.result_words);
+      Lanes<Clock> result(execution, clocks, axis, group.lines, group.origin, group.result_words, stream);
       result.multicast(group.tree->root(), 0, group.tree->levels().front().back().members.back() + 1);
     }
   });
@@ -163,7 +165,8 @@ void reduce_lines(Execution& execution, Axis axis, std::span<const LineGroup> gr
 void multicast_lines(Execution& execution, Axis axis, Range lines, Range stretch, Index root,
                      std::span<const Index> words) {
   execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
-    Lanes<Clock> lanes(execution, clocks, axis, lines, 0, words);
+    Stream<Clock> stream;
+    Lanes<Clock> lanes(execution, clocks, axis, lines, 0, words, stream);
     lanes.multicast(root, stretch.begin, stretch.end);
   });
   execution.use_routes(axis == Axis::x ? "multicast along X" : "multicast along Y", 2);

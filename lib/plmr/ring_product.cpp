@@ -42,8 +42,7 @@ public:
   void run() {
     make_tables();
     fetch();
-    if (product_.align != Align::none && x_.moves())
-      for (Index q = 0; q < y_.size(); ++q) align(q);
+    if (product_.align != Align::none && x_.moves()) align();
     for (Index t = 0; t < steps_; ++t) {
       step(t);
       const bool look = even_ && (t & (t + 1)) == 0;  // after 1, 2, 4, 8 steps ...
@@ -84,16 +83,32 @@ private:
     Index filled_for = -1;  // rows of A that costs_ is for; with even blocks they do not change over time
     Ticks latency = never;
     for (Index q = 0; q < y_.size(); ++q) {
+      const Rows<Clock> rows{row(now_, q), row(now_, q + 1), row(now_, q - 1), row(then_, q)};
+      if constexpr (std::is_same_v<Clock, Ticks>)
+        if (distinct_.size() == 2) {
+          const Index above = (q + 1) % y_.size();
+          step_row(rows, *pairs_of_[at(q)],
+                   {large_blocks(q, t, large_own_), large_blocks(above, t, large_next_)},
+                   {post_, y_.latency[at(q)], waits(), width()});
+          continue;
+        }
       if (!even_ || filled_for != rows_of(q) || latency != y_.latency[at(q)]) fill(q, t);
       filled_for = rows_of(q);
       latency = y_.latency[at(q)];
-      const Rows<Clock> rows{row(now_, q), row(now_, q + 1), row(now_, q - 1), row(then_, q)};
       if constexpr (std::is_same_v<Clock, Ticks>)
         step_row(rows, costs_, post_, width());
       else
         step_row(rows, costs_, post_, width(), {x_.hops, y_.hops[at(q)]});
     }
     now_.swap(then_);
+  }
+
+  // Which of row q's blocks at hand are large at step t.
+  const Ticks* large_blocks(Index q, Index t, std::vector<Ticks>& memory) const {
+    const Ticks* from = large_.data() + wrap(y_.first_slot[at(q)] + t, steps_);
+    if (width() == steps_) return from;  // one slot a position
+    for (std::size_t p = 0; p < slots_.size(); ++p) memory[p] = from[slots_[p]];
+    return memory.data();
   }
 
   // What row q's costs are at step t: the blocks at hand decide, and they come in few sizes.
@@ -150,11 +165,28 @@ private:
     distinct_.assign(distinct.begin(), distinct.end());
     for (const Index block : blocks_)
       sizes_.push_back(std::lower_bound(distinct_.begin(), distinct_.end(), block) - distinct_.begin());
+    for (const std::ptrdiff_t size : sizes_) large_.push_back(-size);
+    large_own_.resize(slots_.size());
+    large_next_.resize(slots_.size());
     for (Index q = 0; q < y_.size(); ++q) {
       const Index m = rows_of(q);
-      if (tables_.count(m) == 0) tables_.emplace(m, make_table(m));
+      if (tables_.count(m) == 0) {
+        tables_.emplace(m, make_table(m));
+        if (distinct_.size() == 2) pairs_.emplace(m, make_pair(tables_.at(m)));
+      }
       tables_of_.push_back(&tables_.at(m));
+      if (distinct_.size() == 2) pairs_of_.push_back(&pairs_.at(m));
     }
+  }
+  PairCosts make_pair(const RowCosts& table) const {
+    PairCosts pair{RowCosts(width()), RowCosts(width())};
+    for (std::vector<Ticks> RowCosts::*ticks : {&RowCosts::work, &RowCosts::left_in, &RowCosts::left_out,
+                                                &RowCosts::right_in, &RowCosts::right_out})
+      for (std::size_t p = 0; p < at(width()); ++p) {
+        (pair.small.*ticks)[p] = (table.*ticks)[p];
+        (pair.more.*ticks)[p] = (table.*ticks)[p + at(width())] - (table.*ticks)[p];
+      }
+    return pair;
   }
   // Words that the background moves for a core in a step.
   Index moved(Ticks left, Ticks right) const {
@@ -173,34 +205,48 @@ private:
     return true;
   }
 
-  // Shifts one row of A until its blocks are where the first step wants them.
-  void align(Index q) {
-    const Index forward = y_.first_slot[at(q)];
-    const bool is_half = product_.align == Align::half;
-    const bool is_forward = is_half ? y_.places[at(q)] % 2 == 1 : forward <= steps_ - forward;
-    const Index rounds = is_half ? width() / 2 : std::min(forward, steps_ - forward);
-    const std::size_t start = at(q) * stride_;
-    Clock* own = now_.data() + start + 1;  // the two rows take turns
-    Clock* next = then_.data() + start + 1;
-    AlignCounts counts;
-    for (Index round = 0; round < rounds; ++round) {
-      if (round == 0 || !even_) counts = fill_alignment(rows_of(q), round, is_forward);
-      close_ring(own);
-      shift_row(own, next, costs_, {is_forward ? Index{1} : Index{-1}, device_.shift, width()}, align_hops_);
-      Index done = 1;
-      if (even_ && (round & (round + 1)) == 0 && advanced_alike(own, next)) {
-        done = rounds - round;
-        const Ticks advance = time_of(next[0]) - time_of(own[0]);
-        for (Index p = 0; p < width(); ++p) next[p] = after(next[p], (done - 1) * advance);
-      }
-      std::swap(own, next);
-      execution_.count(done * counts.messages, done * counts.words, done * counts.word_hops,
-                       counts.messages > 0 ? x_.longest : 0);
-      round += done - 1;
+  // Shifts every row of A until its blocks are where the first step wants them. In a round, rows of one
+  // height that go the same way cost the same.
+  void align() {
+    std::map<std::pair<Index, bool>, std::vector<Index>> alike;
+    std::vector<Index> rounds;
+    for (Index q = 0; q < y_.size(); ++q) {
+      const Index forward = y_.first_slot[at(q)];
+      const bool is_half = product_.align == Align::half;
+      const bool is_forward = is_half ? y_.places[at(q)] % 2 == 1 : forward <= steps_ - forward;
+      rounds.push_back(is_half ? width() / 2 : std::min(forward, steps_ - forward));
+      alike[{rows_of(q), is_forward}].push_back(q);
+      for (Index x = 0; x < width(); ++x)
+        execution_.software_ticks()[at(y_.places[at(q)] * width() + x)] += rounds.back() * device_.shift;
     }
-    if (own != now_.data() + start + 1) std::copy_n(own, width(), now_.data() + start + 1);
-    for (Index x = 0; x < width(); ++x)
-      execution_.software_ticks()[at(y_.places[at(q)] * width() + x)] += rounds * device_.shift;
+    for (const auto& [kind, rows] : alike) align_rows(kind.first, kind.second, rows, rounds);
+  }
+  void align_rows(Index m, bool is_forward, const std::vector<Index>& rows, std::vector<Index>& rounds) {
+    Index most = 0;
+    for (const Index q : rows) most = std::max(most, rounds[at(q)]);
+    AlignCounts counts;
+    for (Index round = 0; round < most; ++round) {
+      if (round == 0 || !even_) counts = fill_alignment(m, round, is_forward);
+      const bool look = even_ && (round & (round + 1)) == 0;
+      auto& from = round % 2 == 0 ? now_ : then_;  // the rows take turns
+      auto& to = round % 2 == 0 ? then_ : now_;
+      for (const Index q : rows) {
+        if (round >= rounds[at(q)]) continue;
+        close_ring(row(from, q));
+        shift_row(row(from, q), row(to, q), costs_,
+                  {is_forward ? Index{1} : Index{-1}, device_.shift, width()}, align_hops_);
+        Index done = 1;
+        if (look && advanced_alike(row(from, q), row(to, q))) {
+          done = rounds[at(q)] - round;
+          const Ticks advance = time_of(row(to, q)[0]) - time_of(row(from, q)[0]);
+          for (Index p = 0; p < width(); ++p) row(to, q)[p] = after(row(to, q)[p], (done - 1) * advance);
+          rounds[at(q)] = round + 1;
+        }
+        execution_.count(done * counts.messages, done * counts.words, done * counts.word_hops,
+                         counts.messages > 0 ? x_.longest : 0);
+        if (&to == &then_ && round + 1 == rounds[at(q)]) std::copy_n(row(to, q), width(), row(now_, q));
+      }
+    }
   }
 
   struct AlignCounts {
@@ -286,6 +332,10 @@ private:
   std::vector<std::ptrdiff_t> sizes_;       // (2 NB) index into distinct_
   std::map<Index, RowCosts> tables_;        // by rows of A
   std::vector<const RowCosts*> tables_of_;  // (H) by ring position
+  std::map<Index, PairCosts> pairs_;        // where there are two sizes
+  std::vector<const PairCosts*> pairs_of_;
+  std::vector<Ticks> large_;                   // (2 NB)
+  std::vector<Ticks> large_own_, large_next_;  // (W + 1)
   bool even_;
   Ticks post_;
   RowCosts costs_;

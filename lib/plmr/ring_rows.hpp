@@ -22,6 +22,25 @@ struct RowCosts {
   std::vector<Ticks> right_out;  // ... to the row before
 };
 
+// The same where blocks come in two sizes: what the smaller one costs, and what the larger one adds.
+struct PairCosts {
+  RowCosts small;
+  RowCosts more;
+};
+
+// Which of the blocks at hand are of the larger size, by ring position: all bits set, or none.
+struct LargeBlocks {
+  const Ticks* own;  // W + 1 of them: position p gets that of p + 1
+  const Ticks* next;
+};
+
+struct PairStep {
+  Ticks post;
+  Ticks up;         // latency of the next row's messages
+  bool rendezvous;  // a transfer waits for both of its cores
+  Index width;
+};
+
 // Clocks of a row and of the rows that it exchanges blocks with; positions -1 and W may be read.
 template <class Clock>
 struct Rows {
@@ -39,6 +58,9 @@ struct RingHops {
 /// One step of the row: writes rows.out.
 void step_row(const Rows<Ticks>& rows, const RowCosts& costs, Ticks post, Index width);
 void step_row(const Rows<Trace>& rows, const RowCosts& costs, Ticks post, Index width, const RingHops& hops);
+/// The same with blocks of two sizes; `least` is not read.
+void step_row(const Rows<Ticks>& rows, const PairCosts& costs, const LargeBlocks& large,
+              const PairStep& step);
 
 // One round of an alignment: blocks come from position p + from.
 struct Round {

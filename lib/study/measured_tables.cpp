@@ -137,7 +137,7 @@ Table single_core_table(const Sources& sources) {
   };
   add("5124 elements", "vector", 5130, [](const plmr::Cost& cost) { return cost.vector(5124); });
   add("5124 elements, bank conflict", "vector", 10254,
-      [](const plmr::Cost& cost) { return cost.vector(5124, true); });
+      [](const plmr::Cost& cost) { return cost.vector_with_bank_conflict(5124); });
   const double products[] = {169.8, 458.8, 1029.8, 1678.8, 2692.8, 3701.8, 5152.8, 6521.8, 8412.8, 10144.8};
   for (Index n = 10; n <= 100; n += 10)
     add(fmt::format("{} x {} times a vector", n, n), "product", products[n / 10 - 1],

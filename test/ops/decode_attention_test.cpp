@@ -4,7 +4,7 @@
 #include "ops/plain_attention.hpp"
 
 using namespace wafer;
-using fabric::AllReduce, fabric::Blocks, fabric::Fabric, fabric::Placement;
+using fabric::Blocks, fabric::Fabric, fabric::Placement;
 using mesh::Axis, mesh::CoreCoord, mesh::Mesh;
 using ops::HeadLayout;
 using test::PlainHeads;
@@ -50,8 +50,7 @@ std::vector<float> on_mesh(const Fabric& fabric, const PlainHeads& sizes, const 
                                 [&](Index row) { return rows.offset(row); }};
   const std::vector<float> last(qkv.end() - sizes.width(), qkv.end());
   const auto token = test::placed(fabric, Placement::copied(Axis::y, heads.fused()), last);
-  const auto columns = AllReduce::of_lines(fabric, Axis::y);
-  const Blocks out = ops::decode_attention(fabric, heads, token, cache, tokens - 1, window, columns);
+  const Blocks out = ops::DecodeAttention(fabric, heads).run(token, cache, tokens - 1, window);
   return fabric::gather(fabric, out);
 }
 

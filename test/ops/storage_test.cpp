@@ -89,8 +89,7 @@ std::vector<float> decode_on(const Fabric& fabric, const std::vector<float>& qkv
                                 [&](Index row) { return rows.offset(row); }, type};
   const std::vector<float> last(qkv.end() - heads.width(), qkv.end());
   const auto token = test::placed(fabric, Placement::copied(Axis::y, layout.fused()), last);
-  const auto columns = fabric::AllReduce::of_lines(fabric, Axis::y);
-  return fabric::gather(fabric, ops::decode_attention(fabric, layout, token, cache, tokens - 1, 0, columns));
+  return fabric::gather(fabric, ops::DecodeAttention(fabric, layout).run(token, cache, tokens - 1, 0));
 }
 
 }  // namespace

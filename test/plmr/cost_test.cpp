@@ -47,7 +47,7 @@ TEST_CASE("an elementwise operation over 5124 numbers takes the 5130 cycles that
   const Device device = wse2();
   const Cost cost(device, {.element_bytes = 4});
   CHECK(cost.vector(5124) == 5130 * cycle);
-  CHECK(cost.vector(5124, true) == 10254 * cycle);
+  CHECK(cost.vector_with_bank_conflict(5124) == 10254 * cycle);
   CHECK(cost.vector(0) == 0);
   CHECK(Cost(device, {.element_bytes = 2}).vector(5125) == (6 + 2563) * cycle);
 }

@@ -134,7 +134,8 @@ TEST_CASE("JSON by layers has the CSV's rows, in their order") {
 TEST_CASE("the cores' own cycles are computing, software and waiting, and nothing else") {
   Execution execution(test::odd_device(), {2, 3}, {2, false});
   run_model(execution);
-  for (const io::Json& row : ledger_json(execution, true)["operators"]) {
+  const io::Json json = ledger_json(execution, true);
+  for (const io::Json& row : json["operators"]) {
     const auto value = [&](const char* name) { return row[name].get<double>(); };
     CHECK(
         close(value("cycles_mean"), value("compute_mean") + value("software_mean") + value("exposed_mean")));
