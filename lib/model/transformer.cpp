@@ -73,8 +73,9 @@ Transformer::Transformer(const Communicator& communicator, const checkpoint::Mod
   const auto placements =
       for_prefill ? prefill_placements(prefill_fabric_, prefill_cut_) : decode_placements(decode_cut_);
   const Placement table = Placement::plain(decode_cut_.hidden_y, decode_cut_.vocab);
-  table_ = Blocks(decode_fabric_, table, DType::f32, plmr::Memory::weights);
-  if (!config.tied_embeddings) head_ = Blocks(decode_fabric_, table, DType::f32, plmr::Memory::weights);
+  const auto memory = options.counted_tables ? std::optional(plmr::Memory::weights) : std::nullopt;
+  table_ = Blocks(decode_fabric_, table, DType::f32, memory);
+  if (!config.tied_embeddings) head_ = Blocks(decode_fabric_, table, DType::f32, memory);
   final_norm_.resize(at(config.hidden));
   for (Index layer = 0; layer < config.layers; ++layer) {
     layers_.push_back(dry_layer(fabric, placements,

@@ -31,6 +31,8 @@ struct Options {
   bool repeat_alike_layers = false;
   /// Layers that count in the memory of decode's cores, where the others lie on other regions; 0: all.
   Index counted_layers = 0;
+  /// Whether the embedding and the head count there, too.
+  bool counted_tables = true;
   /// What weights and every block that an operator stores are rounded to; products and sums are float32.
   DType storage = DType::f32;
 };

@@ -28,7 +28,9 @@ Options options_of(const PredictRequest& request, Execution& prefill, Execution&
   options.prefill_execution = &prefill;
   options.decode_execution = &decode;
   options.repeat_alike_layers = !request.every_layer;
-  options.counted_layers = regions_of(request).layers;
+  const Regions regions = regions_of(request);
+  options.counted_layers = regions.fullest_layers;
+  options.counted_tables = regions.fullest_has_tables;
   return options;
 }
 
@@ -97,12 +99,20 @@ Regions regions_of(const PredictRequest& request) {
   const Index buffers = 4 * std::max(cut.gate_up.largest(), cut.heads.fused().largest());
   const Index room = request.device.sram_bytes - buffers * request.precision.element_bytes;
   regions.layers = std::min(request.config.layers, std::max(Index{0}, room / regions.layer_bytes));
+  regions.fullest_layers = regions.layers;
   if (regions.layers > 0) {
     regions.count = (request.config.layers + regions.layers - 1) / regions.layers;
     // The embedding and the head have cores of their own where they find no room beside the last layers.
+    const Index table_bytes = tables * request.precision.element_bytes;
     const Index last = request.config.layers - (regions.count - 1) * regions.layers;
-    if (last * regions.layer_bytes + tables * request.precision.element_bytes > room)
-      regions.count += (tables * request.precision.element_bytes + room - 1) / room;
+    const bool apart = last * regions.layer_bytes + table_bytes > room;
+    if (apart) {
+      regions.layers = (request.config.layers + regions.count - 1) / regions.count;
+      regions.count += (table_bytes + room - 1) / room;
+    }
+    regions.fullest_has_tables =
+        !apart && last * regions.layer_bytes + table_bytes >= regions.layers * regions.layer_bytes;
+    regions.fullest_layers = regions.fullest_has_tables ? last : regions.layers;
   }
   regions.most = request.device.grid().cores() / mesh.cores();
   return regions;

@@ -33,6 +33,9 @@ struct Regions {
   Index layers = 0;       // of a region; 0: not even one fits
   Index count = 0;
   Index most = 0;  // regions of this mesh that the device has cores for
+  // The fullest region, whose memory is reported: its layers, and whether embedding and head lie beside them.
+  Index fullest_layers = 0;
+  bool fullest_has_tables = true;
 };
 
 /// What a dry run found. Cycles; `decode` is of all output tokens.

@@ -167,6 +167,19 @@ TEST_CASE("the table has regions of its own where it finds no room beside the la
   CHECK(one.with_room(all + OneCore::table).count == 1);
 }
 
+TEST_CASE("the memory that is reported is the fullest region's") {
+  OneCore one;
+  const Regions apart = one.with_room(OneCore::layer);  // the table lies elsewhere
+  CHECK(apart.fullest_layers == 1);
+  CHECK(!apart.fullest_has_tables);
+  const Regions whole = one.with_room(100 * OneCore::layer);
+  CHECK(whole.fullest_layers == 6);
+  CHECK(whole.fullest_has_tables);
+  const Regions two = one.with_room(4 * OneCore::layer);  // 4 layers, and 2 with the table
+  CHECK(two.fullest_has_tables == (2 * OneCore::layer + OneCore::table >= 4 * OneCore::layer));
+  CHECK(two.fullest_layers == (two.fullest_has_tables ? 2 : 4));
+}
+
 TEST_CASE("memory that the buffers alone fill holds no layer") {
   OneCore one;
   CHECK(one.with_room(-1).layers == 0);
