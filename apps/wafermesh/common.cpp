@@ -31,12 +31,24 @@ std::optional<mesh::Mesh> MeshFlags::grid() const {
   return mesh::parse_mesh(ranks_grid, "--ranks-grid");
 }
 
+std::set<std::string> gemm_names() {
+  auto names = names_of(ops::gemm_algorithms());
+  names.insert("mesh-t");
+  return names;
+}
+
 void ModelFlags::add_to(CLI::App& command) {
   model = default_model();
   command.add_option("--model", model, "a Hugging Face directory, or an .h5 file of `wafermesh convert`")
       ->capture_default_str();
   command.add_option("--decode-mesh", decode_mesh, "another mesh for decode (default: the same)");
-  command.add_option("--kv", kv, "where new tokens go in the KV cache: shift or concat")
+  command.add_option("--kv", kv, "where new tokens go in the KV cache: shift, concat or round-robin")
+      ->capture_default_str();
+  command.add_option("--gemm", gemm, "prefill's products with weights")
+      ->check(CLI::IsMember(names_of(ops::gemm_algorithms())))
+      ->capture_default_str();
+  command.add_option("--allreduce", allreduce, "how lines of cores add up")
+      ->check(CLI::IsMember(names_of(fabric::all_reduce_algorithms())))
       ->capture_default_str();
   device.add_to(command);
 }
@@ -63,6 +75,8 @@ model::Options ModelFlags::options(const MeshFlags& flags, const fabric::Communi
   const mesh::Tiling fits(options.decode_mesh, world.size(), options.ranks_grid);
   options.threads = flags.threads;
   options.kv = kv::parse_policy(kv);
+  options.gemm = gemm;
+  options.tree.algorithm = &fabric::all_reduce_algorithm(allreduce);
   options.storage = device.storage_type();
   return options;
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,24 @@ struct MeshFlags {
   std::optional<mesh::Mesh> grid() const;
 };
 
+/// The names of a registry's entries.
+template <class Entries>
+std::set<std::string> names_of(const Entries& entries) {
+  std::set<std::string> names;
+  for (const auto& entry : entries) names.emplace(entry.name);
+  return names;
+}
+
+/// What gemm's --algorithm may be: the registry's names, and mesh-t.
+std::set<std::string> gemm_names();
+
 /// Flags of what runs a model.
 struct ModelFlags {
   std::string model;
   std::string decode_mesh;
   std::string kv = "shift";
+  std::string gemm = "mesh";
+  std::string allreduce = "ktree";
   DeviceFlags device;
 
   void add_to(CLI::App& command);
@@ -77,6 +91,8 @@ void add_generate(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_gemm(CLI::App& app, Action& chosen);
 void add_gemv(CLI::App& app, Action& chosen);
+void add_allreduce(CLI::App& app, Action& chosen);
+void add_scale(CLI::App& app, Action& chosen);
 void add_predict(CLI::App& app, Action& chosen);
 void add_reproduce(CLI::App& app, Action& chosen);
 void add_convert(CLI::App& app, Action& chosen);

@@ -306,7 +306,7 @@ void add_predict(CLI::App& app, Action& chosen) {
   command->add_option("--output", flags->output_tokens, "tokens to generate")
       ->check(tokens)
       ->capture_default_str();
-  command->add_option("--kv", flags->kv, "where new tokens go in the KV cache: shift or concat")
+  command->add_option("--kv", flags->kv, "where new tokens go in the KV cache: shift, concat or round-robin")
       ->capture_default_str();
   command
       ->add_option("--groups", flags->groups,

@@ -44,13 +44,21 @@ void predict(const Communicator& world, std::vector<Table>& tables, const Reprod
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r]->predicted = values[r];
 }
 
+const char* word_for(const study::Claim& claim, const Table& table) {
+  const bool holds = claim.holds(table.rows);
+  if (!claim.must) return holds ? "so" : "not so";
+  return holds ? "good" : "MISS";
+}
+
 void add_text(std::string& text, const Table& table) {
   text += fmt::format("{}: {}  [{}]\n", table.name, table.title, table.unit);
   std::size_t widest = 0;
   for (const Comparison& row : table.rows) widest = std::max(widest, row.label.size());
   for (const Comparison& row : table.rows)
-    text += fmt::format("  {:<{}} {:>14.6g} {:>14.6g} {:>+8.2f}%{}\n", row.label, widest, row.predicted,
-                        row.published, row.error(), row.fitted ? "  set parameters" : "");
+    text += row.published == 0.0
+                ? fmt::format("  {:<{}} {:>14.6g}\n", row.label, widest, row.predicted)
+                : fmt::format("  {:<{}} {:>14.6g} {:>14.6g} {:>+8.2f}%{}\n", row.label, widest, row.predicted,
+                              row.published, row.error(), row.fitted ? "  set parameters" : "");
   for (const Bound& bound : table.bounds) {
     const Errors errors = errors_of(table, bound.group, bound.of_fitted);
     const bool good = errors.rows > 0 && errors.mean <= bound.mean && errors.most <= bound.most;
@@ -59,7 +67,7 @@ void add_text(std::string& text, const Table& table) {
                         errors.rows, errors.mean, errors.most, bound.mean, bound.most);
   }
   for (const auto& claim : table.claims)
-    text += fmt::format("  {:<5} {}\n", claim.holds(table.rows) ? "good" : "MISS", claim.text);
+    text += fmt::format("  {:<5} {}\n", word_for(claim, table), claim.text);
   text += "  note  " + table.note + "\n\n";
 }
 
@@ -83,7 +91,7 @@ io::Json to_json(const Table& table) {
                       {"asked_max_percent", bound.most}});
   }
   for (const auto& claim : table.claims)
-    claims.push_back({{"claim", claim.text}, {"holds", claim.holds(table.rows)}});
+    claims.push_back({{"claim", claim.text}, {"holds", claim.holds(table.rows)}, {"must", claim.must}});
   return {{"title", table.title}, {"unit", table.unit}, {"rows", rows},        {"bounds", bounds},
           {"claims", claims},     {"note", table.note}, {"good", holds(table)}};
 }

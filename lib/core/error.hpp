@@ -13,7 +13,7 @@ enum class ExitCode : int {
   input = 3,         ///< a file: missing, malformed, unsupported, unwritable
   does_not_fit = 4,  ///< shape, grid, memory or context
   verification = 5,  ///< the mesh and the reference differ
-  rank_failed = 6,   ///< another rank failed
+  slower = 6,        ///< a measurement is slower than the one it was compared with
 };
 
 /// The parts of an error message; empty ones are left out.

@@ -12,4 +12,12 @@ std::vector<Index> part_offsets(Index length, Index parts) {
   return offsets;
 }
 
+std::vector<Index> part_sizes(Index length, Index parts) {
+  const auto offsets = part_offsets(length, parts);
+  std::vector<Index> sizes;
+  sizes.reserve(at(parts));
+  for (Index p = 0; p < parts; ++p) sizes.push_back(offsets[at(p) + 1] - offsets[at(p)]);
+  return sizes;
+}
+
 }  // namespace wafer

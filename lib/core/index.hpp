@@ -17,5 +17,7 @@ constexpr Index wrap(Index a, Index n) { return ((a % n) + n) % n; }
 /// Offsets of part(length, parts): parts + 1 numbers from 0 to length, the first length mod parts parts one
 /// longer. Parts may be empty.
 std::vector<Index> part_offsets(Index length, Index parts);
+/// Their sizes.
+std::vector<Index> part_sizes(Index length, Index parts);
 
 }  // namespace wafer

@@ -4,7 +4,9 @@
 #include <set>
 
 #include "fabric/exchange.hpp"
+#include "fabric/ring_all_reduce.hpp"
 #include "plmr/line_reduction.hpp"
+#include "plmr/ring_reduction.hpp"
 
 namespace wafer::fabric {
 
@@ -31,31 +33,39 @@ private:
 
 }  // namespace
 
-AllReduce::AllReduce(const Fabric& fabric, Axis axis, const std::vector<Segment>& segments, TreeShape shape)
-    : fabric_(&fabric), axis_(axis) {
+AllReduce::AllReduce(const Fabric& fabric, Axis axis, const std::vector<Segment>& segments, ReduceShape shape)
+    : fabric_(&fabric), axis_(axis), shape_(shape) {
+  if (shape_.algorithm == nullptr) shape_.algorithm = &all_reduce_algorithm("ktree");
   const mesh::Tile& tile = fabric.tile();
   std::map<std::pair<Index, Index>, std::size_t> group_of;  // by places
   for (Index s = 0; s < static_cast<Index>(segments.size()); ++s) {
     const Segment& segment = segments[at(s)];
     const Index cores = segment.places.size();
-    const auto tree = trees_.try_emplace(cores, cores, shape.levels, std::min(shape.groups, cores)).first;
-    roots_.push_back(segment.places.begin + tree->second.root());
+    const mesh::ReductionTree* tree = tree_of(cores);
+    roots_.push_back(segment.places.begin + (tree == nullptr ? ring_root(cores) : tree->root()));
     const auto places = std::pair(segment.places.begin, segment.places.end);
     const auto known = group_of.find(places);
     if (known == group_of.end() || groups_[known->second].lines.end != segment.line) {
       group_of[places] = groups_.size();
-      groups_.push_back({{segment.line, segment.line}, segment.places.begin, &tree->second, {}});
+      groups_.push_back({{segment.line, segment.line}, segment.places.begin, cores, tree, {}});
     }
     Group& group = groups_[group_of[places]];
     group.lines.end += segment.copies;
     group.segments.insert(group.segments.end(), at(segment.copies), s);
     if (tile.lines(axis).contains(segment.line) && overlap(tile.places(axis), segment.places))
-      local_.push_back({s, segment, &tree->second});
+      local_.push_back({s, segment, tree});
   }
   for (const Group& group : groups_) charged_.push_back({group.lines, group.origin, group.tree, {}, {}});
 }
 
-AllReduce AllReduce::of_lines(const Fabric& fabric, Axis axis, TreeShape shape) {
+const mesh::ReductionTree* AllReduce::tree_of(Index cores) {
+  if (is_ring()) return nullptr;
+  const auto known = trees_.find(cores);
+  if (known != trees_.end()) return &known->second;
+  return &trees_.emplace(cores, shape_.algorithm->tree(cores, shape_)).first->second;
+}
+
+AllReduce AllReduce::of_lines(const Fabric& fabric, Axis axis, ReduceShape shape) {
   std::vector<Segment> lines;
   for (Index line = 0; line < fabric.mesh().lines(axis); ++line)
     lines.push_back({line, {0, fabric.mesh().length(axis)}});
@@ -72,7 +82,7 @@ std::vector<Index> first_lines(const Fabric& fabric, Axis axis) {
   return lines;
 }
 
-AllReduce AllReduce::of_copies(const Fabric& fabric, Axis axis, TreeShape shape) {
+AllReduce AllReduce::of_copies(const Fabric& fabric, Axis axis, ReduceShape shape) {
   std::vector<Segment> lines;
   const auto first = first_lines(fabric, axis);
   for (std::size_t k = 0; k < first.size(); ++k) {
@@ -87,13 +97,22 @@ Index AllReduce::root(Index segment) const { return roots_[at(segment)]; }
 void AllReduce::charge(const AllReduceWork& work, bool multicast) const {
   plmr::Execution& execution = *fabric_->execution();
   const plmr::Cost& cost = execution.cost();
+  const auto words_of = [&](Index n) { return work.stream == Stream::pairs ? n : cost.stream_words(n); };
+  if (is_ring()) {
+    for (const Group& group : groups_) {
+      plmr::RingReduction ring{group.lines, group.origin, group.cores, {}, words_of};
+      for (const Index segment : group.segments) ring.lengths.push_back(work.length(segment));
+      plmr::ring_reduce(execution, axis_, ring);
+    }
+    return;
+  }
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     plmr::LineGroup& charged = charged_[g];
     charged.reduce_words.clear();
     charged.result_words.clear();
     for (const Index segment : groups_[g].segments) {
       const Index n = work.length(segment);
-      const Index words = work.stream == Stream::pairs ? n : cost.stream_words(n);
+      const Index words = words_of(n);
       charged.reduce_words.push_back(work.stream == Stream::maxima ? cost.max_words(n) : words);
       if (multicast) charged.result_words.push_back(words);
     }
@@ -104,26 +123,39 @@ void AllReduce::charge(const AllReduceWork& work, bool multicast) const {
 void AllReduce::reduce(const AllReduceWork& work, bool multicast) const {
   if (fabric_->execution() != nullptr) charge(work, multicast);
   if (fabric_->dry()) return;
+  if (is_ring()) {
+    std::vector<RingSegment> segments;
+    for (const Local& local : local_) segments.push_back({local.segment, local.cores});
+    ring_all_reduce(*fabric_, axis_, segments, work, multicast);
+    return;
+  }
+  reduce_trees(work);
+  if (multicast) send_results(work);
+}
+
+void AllReduce::reduce_trees(const AllReduceWork& work) const {
   std::size_t levels = 0;
   for (const Local& local : local_) levels = std::max(levels, local.tree->levels().size());
   LevelResults below;
   for (std::size_t level = 0; level < levels; ++level) {
-    const bool last = level + 1 == levels;
     LevelResults here;
     here.prepare(static_cast<Index>(local_.size()));
     std::vector<ChainJob> jobs;
     std::vector<Index> local_of;  // (jobs)
-    for (std::size_t l = 0; l < local_.size(); ++l)
+    for (std::size_t l = 0; l < local_.size(); ++l) {
+      if (level >= local_[l].tree->levels().size()) continue;  // shorter segments may be done
       for (const mesh::Chain& chain : local_[l].tree->levels()[level]) {
         const Segment& cores = local_[l].cores;
         jobs.push_back({cores.line, cores.places.begin, &chain, work.length(local_[l].segment)});
         local_of.push_back(static_cast<Index>(l));
       }
+    }
     const auto segment_of = [&](Index job) { return local_[at(local_of[at(job)])].segment; };
     std::vector<std::span<float>> results(jobs.size());
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       const Index root = jobs[j].origin + jobs[j].chain->root_place();
       if (!fabric_->tile().places(axis_).contains(root)) continue;
+      const bool last = level + 1 == local_[at(local_of[j])].tree->levels().size();
       results[j] = last ? work.result(segment_of(static_cast<Index>(j)))
                         : here.make(local_of[j], root, jobs[j].length);
     }
@@ -139,7 +171,6 @@ void AllReduce::reduce(const AllReduceWork& work, bool multicast) const {
                   {contribute, work.combine, [&](Index job) { return results[at(job)]; }});
     below = std::move(here);
   }
-  if (multicast) send_results(work);
 }
 
 void AllReduce::send_results(const AllReduceWork& work) const {

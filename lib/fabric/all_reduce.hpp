@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "fabric/all_reduce_algorithm.hpp"
 #include "fabric/chain.hpp"
 #include "plmr/line_reduction.hpp"
 
@@ -15,12 +16,6 @@ struct Segment {
   Index line = 0;
   mesh::Range places;
   Index copies = 1;  // lines, this one first, that do the same with the same values
-};
-
-/// The levels of a K-tree and the groups of its first level; 0 groups: mesh::default_groups.
-struct TreeShape {
-  Index levels = 2;
-  Index groups = 0;
 };
 
 /// The first line along the axis of each row or column of tiles.
@@ -44,22 +39,22 @@ struct AllReduceWork {
   Stream stream = Stream::sums;
 };
 
-/// K-tree all-reduce over segments of lines: levels of two-sided chains, then a multicast from the root.
-/// Source: WaferLLM (OSDI 2025), section 6.
+/// All-reduce over segments of lines by any of all_reduce_algorithms(): by default the K-tree, levels of
+/// two-sided chains and then a multicast from the root. Source: WaferLLM (OSDI 2025), section 6.
 class AllReduce {
 public:
   /// @param segments of the whole mesh; a rank keeps those that its tile shares   `fabric` must outlive this.
   AllReduce(const Fabric& fabric, mesh::Axis axis, const std::vector<Segment>& segments,
-            TreeShape shape = {});
+            ReduceShape shape = {});
 
   AllReduce(AllReduce&&) = default;
   AllReduce& operator=(AllReduce&&) = default;
 
   /// Every line of the mesh along the axis, whole.
-  static AllReduce of_lines(const Fabric& fabric, mesh::Axis axis, TreeShape shape = {});
+  static AllReduce of_lines(const Fabric& fabric, mesh::Axis axis, ReduceShape shape = {});
   /// For values that are the same on every line along the axis: one line for each row or column of tiles
   /// stands for all.
-  static AllReduce of_copies(const Fabric& fabric, mesh::Axis axis, TreeShape shape = {});
+  static AllReduce of_copies(const Fabric& fabric, mesh::Axis axis, ReduceShape shape = {});
 
   /// Collective among the ranks that share lines. Segment numbers are those of the list given.
   void run(const AllReduceWork& work) const { reduce(work, true); }
@@ -73,22 +68,27 @@ private:
   struct Local {
     Index segment = 0;
     Segment cores;
-    const mesh::KTree* tree = nullptr;
+    const mesh::ReductionTree* tree = nullptr;
   };
+  const mesh::ReductionTree* tree_of(Index cores);
+  bool is_ring() const { return shape_.algorithm != nullptr && shape_.algorithm->tree == nullptr; }
+  void reduce_trees(const AllReduceWork& work) const;
   void reduce(const AllReduceWork& work, bool multicast) const;
   void send_results(const AllReduceWork& work) const;
   void charge(const AllReduceWork& work, bool multicast) const;
 
   const Fabric* fabric_;
   mesh::Axis axis_;
-  std::map<Index, mesh::KTree> trees_;  // by number of cores
+  ReduceShape shape_;
+  std::map<Index, mesh::ReductionTree> trees_;  // by number of cores; none for the ring
   std::vector<Local> local_;
   std::vector<Index> roots_;  // (segments)
   // Neighbouring lines that reduce the same places, all of the mesh.
   struct Group {
     mesh::Range lines;
     Index origin = 0;
-    const mesh::KTree* tree = nullptr;
+    Index cores = 0;
+    const mesh::ReductionTree* tree = nullptr;
     std::vector<Index> segments;  // (lines)
   };
   std::vector<Group> groups_;

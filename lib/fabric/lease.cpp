@@ -22,10 +22,9 @@ Lease::Lease(const Fabric& fabric, const Placement& placement, plmr::Memory kind
         continue;
       }
       const mesh::Axis axis = *placement.copied_along();
-      for (Index place = 0; place < mesh.length(axis); ++place) {
-        const CoreCoord core = mesh::core_at(axis, mesh::line_of(axis, home), place);
-        bytes_[at(core.y * mesh.width + core.x)] += bytes;
-      }
+      const Index first = axis == mesh::Axis::x ? home.y * mesh.width : home.x;
+      const Index step = axis == mesh::Axis::x ? 1 : mesh.width;
+      for (Index place = 0; place < mesh.length(axis); ++place) bytes_[at(first + place * step)] += bytes;
     }
   execution_->hold(kind_, bytes_, 1);
 }

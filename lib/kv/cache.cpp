@@ -32,7 +32,9 @@ Cache::Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index l
       heads_(&heads),
       policy_(policy),
       counted_(counted),
-      counts_(at(fabric.mesh().height), 0),
+      filled_(at(fabric.mesh().height), 0),
+      filled_offsets_(offsets_of(filled_)),
+      counts_(filled_),
       offsets_(offsets_of(counts_)),
       before_(offsets_),
       entries_(at(layers), std::vector<Entries>(at(fabric.tile().columns.size()))),
@@ -52,8 +54,8 @@ fabric::Placement Cache::placement(Index tokens) const {
 void Cache::fill(Index layer, const Blocks& keys, const Blocks& values) {
   const mesh::Tile& tile = fabric_->tile();
   tokens_ = keys.placement().rows().length();
-  counts_ = initial_counts(tokens_, fabric_->mesh().height);
-  offsets_ = before_ = offsets_of(counts_);
+  counts_ = filled_ = initial_counts(tokens_, fabric_->mesh().height);
+  offsets_ = before_ = filled_offsets_ = offsets_of(counts_);
   hold(layer);
   for (Index x = tile.columns.begin; x < tile.columns.end; ++x) {
     Entries& column = entries(layer, x);
@@ -77,7 +79,7 @@ void Cache::charge() {
   if (execution == nullptr) return;
   const plmr::Operator charged(execution, "cache");
   std::vector<bool> hands_up(counts_.size(), false);  // a row whose first token now lies in the row above
-  for (std::size_t y = 1; y < hands_up.size(); ++y)
+  for (std::size_t y = 1; y < hands_up.size() && policy_ != Policy::round_robin; ++y)
     hands_up[y] = offsets_[y] > before_[y] && before_[y] < tokens_ - 1;
   std::vector<Index> words;
   for (const Index entry : heads_->key().sizes()) words.push_back(execution->cost().shift_words(2 * entry));
@@ -91,11 +93,39 @@ void Cache::hold(Index layer) {
                                      [&](CoreCoord core) { return counts_[at(core.y)] * 2 * width(core.x); });
 }
 
+Index Cache::position(Index row, Index n) const {
+  if (policy_ != Policy::round_robin) return offsets_[at(row)] + n;
+  const Index filled = filled_[at(row)];
+  if (n < filled) return filled_offsets_[at(row)] + n;
+  const Index rows = fabric_->mesh().height;
+  const Index prompt = filled_offsets_.back();
+  const Index first = prompt + (row - prompt % rows + rows) % rows;  // the row's first turn
+  return first + (n - filled) * rows;
+}
+
+void Cache::insert(Index layer, const Blocks& QKV) {
+  const mesh::Tile& tile = fabric_->tile();
+  const Index row = (tokens_ - 1) % fabric_->mesh().height;
+  if (!tile.rows.contains(row)) return;
+  const Index place = offsets_[at(row) + 1] - 1 - offsets_[at(tile.rows.begin)];
+  for (Index x = tile.columns.begin; x < tile.columns.end; ++x) {
+    Entries& column = entries(layer, x);
+    const Index n = width(x);
+    const auto fresh = QKV.vector(x).last(2 * at(n));
+    const auto insert_at = [&](std::vector<float>& to, std::span<const float> entry) {
+      to.insert(to.begin() + place * n, entry.begin(), entry.end());
+    };
+    insert_at(column.keys, fresh.first(at(n)));
+    insert_at(column.values, fresh.last(at(n)));
+  }
+}
+
 void Cache::append(Index layer, const Blocks& QKV) {
   charge();
   hold(layer);
   const mesh::Tile& tile = fabric_->tile();
   if (tile.cores() == 0) return;
+  if (policy_ == Policy::round_robin) return insert(layer, QKV);
   const std::size_t top = at(tile.rows.begin);
   const std::size_t bottom = at(tile.rows.end);
   const bool hands_up = offsets_[top] > before_[top];
@@ -145,14 +175,16 @@ ops::CacheView Cache::view(Index layer) const {
   };
   return {[core_view](CoreCoord core) { return core_view(core, &Entries::keys); },
           [core_view](CoreCoord core) { return core_view(core, &Entries::values); },
-          [this](Index row) { return counts_[at(row)]; }, [this](Index row) { return offsets_[at(row)]; }};
+          [this](Index row) { return counts_[at(row)]; },
+          [this](Index row, Index n) { return position(row, n); }};
 }
 
 void Cache::clear() {
   for (fabric::Lease& lease : leases_) lease = {};
   tokens_ = 0;
-  counts_.assign(counts_.size(), 0);
-  offsets_ = before_ = offsets_of(counts_);
+  filled_.assign(filled_.size(), 0);
+  counts_ = filled_;
+  offsets_ = before_ = filled_offsets_ = offsets_of(counts_);
   for (auto& layer : entries_)
     for (Entries& column : layer) column = {};
 }

@@ -9,8 +9,8 @@
 namespace wafer::kv {
 
 /// The KV cache of all layers: tokens over the mesh's rows, head dimensions over its columns. A rank keeps,
-/// for each of its columns, the tokens of its rows in order, so what moves between rows of one rank is a
-/// change of two counts.
+/// for each of its columns, the tokens of its rows one after the other, so what moves between rows of one
+/// rank is a change of two counts.
 class Cache {
 public:
   /// `fabric` and `heads` must outlive the cache.
@@ -54,12 +54,18 @@ private:
   Entries& entries(Index layer, Index column) { return entries_[at(layer)][at(column_number(column))]; }
 
   void charge();
+  /// The token that is entry `n` of a row.
+  Index position(Index row, Index n) const;
+  /// Stores the new token's entry where it stays.
+  void insert(Index layer, const fabric::Blocks& QKV);
 
   const fabric::Fabric* fabric_;
   const ops::HeadLayout* heads_;
   Policy policy_;
   Index counted_;
   Index tokens_ = 0;
+  std::vector<Index> filled_;                  // (rows) tokens of the prompt on each row
+  std::vector<Index> filled_offsets_;          // (rows + 1)
   std::vector<Index> counts_;                  // (rows)
   std::vector<Index> offsets_;                 // (rows + 1) first token of each row
   std::vector<Index> before_;                  // offsets before the token that is being added

@@ -9,10 +9,21 @@ namespace wafer::kv {
 Policy parse_policy(const std::string& name) {
   if (name == "shift") return Policy::shift;
   if (name == "concat") return Policy::concat;
-  throw UsageError({.what = "--kv", .got = "\"" + name + "\"", .expected = "shift or concat"});
+  if (name == "round-robin") return Policy::round_robin;
+  throw UsageError({.what = "--kv", .got = "\"" + name + "\"", .expected = "shift, concat or round-robin"});
 }
 
-std::string to_string(Policy policy) { return policy == Policy::shift ? "shift" : "concat"; }
+std::string to_string(Policy policy) {
+  switch (policy) {
+  case Policy::shift:
+    return "shift";
+  case Policy::concat:
+    return "concat";
+  case Policy::round_robin:
+    return "round-robin";
+  }
+  return "";
+}
 
 std::vector<Index> initial_counts(Index tokens, Index rows) {
   const auto offsets = part_offsets(tokens, rows);
@@ -24,7 +35,7 @@ std::vector<Index> initial_counts(Index tokens, Index rows) {
 void add_token(Policy policy, std::vector<Index>& counts) {
   const auto rows = static_cast<Index>(counts.size());
   const Index tokens = std::accumulate(counts.begin(), counts.end(), Index{0});
-  counts[at(policy == Policy::shift ? tokens % rows : rows - 1)] += 1;
+  counts[at(policy == Policy::concat ? rows - 1 : tokens % rows)] += 1;
 }
 
 }  // namespace wafer::kv

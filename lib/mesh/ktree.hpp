@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "mesh/mesh.hpp"
@@ -15,15 +16,11 @@ struct Chain {
   Index root_place() const { return members[at(root)]; }
 };
 
-/// K-tree reduction of a line of n cores: K levels of two-sided chains. The first level's chains are groups
-/// of neighbours; each further level chains the roots of the one below; the last level has one chain. The
-/// root of a group of g is its member g / 2. K = 1 is one chain over the whole line. Routes: K + 1 at the
-/// final root. Critical path: about n hops and (K / 2) n^(1/K) stages. Source: WaferLLM (OSDI 2025),
-/// section 6.
-class KTree {
+/// How a line of cores reduces: levels of chains. The first level's chains cover the line; each further level
+/// chains the roots of the one below; the last level has one chain.
+class ReductionTree {
 public:
-  /// @param groups of the first level; 0 chooses default_groups   @pre n >= 1, levels >= 1, 0 <= groups <= n
-  explicit KTree(Index n, Index levels = 2, Index groups = 0);
+  explicit ReductionTree(std::vector<std::vector<Chain>> levels) : levels_(std::move(levels)) {}
 
   const std::vector<std::vector<Chain>>& levels() const { return levels_; }
   /// The place where the reduction ends.
@@ -31,6 +28,28 @@ public:
 
 private:
   std::vector<std::vector<Chain>> levels_;
+};
+
+/// K-tree reduction of a line of n cores: K levels of two-sided chains over groups of neighbours. The root of
+/// a group of g is its member g / 2. K = 1 is one chain over the whole line. Routes: K + 1 at the final root.
+/// Critical path: about n hops and (K / 2) n^(1/K) stages. Source: WaferLLM (OSDI 2025), section 6.
+class KTree : public ReductionTree {
+public:
+  /// @param groups of the first level; 0 chooses default_groups   @pre n >= 1, levels >= 1, 0 <= groups <= n
+  explicit KTree(Index n, Index levels = 2, Index groups = 0);
+};
+
+/// One chain over the line that ends at `root`. Critical path: the longer side's hops and as many stages.
+class Pipeline : public ReductionTree {
+public:
+  Pipeline(Index n, Index root);
+};
+
+/// Pairs, then pairs of their lower members, and so on; ends at place 0. Routes: one in for every level at
+/// the root. Critical path: n hops and ceil(log2 n) stages.
+class BinaryTree : public ReductionTree {
+public:
+  explicit BinaryTree(Index n);
 };
 
 /// Groups of one level when `levels` are still to come, this one included: the largest divisor of n not above

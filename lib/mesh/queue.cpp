@@ -1,6 +1,7 @@
 #include "mesh/queue.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/error.hpp"
 
@@ -15,9 +16,6 @@ QueueLine::QueueLine(Ring ring, Index blocks)
 }
 
 Index contraction_blocks(Mesh mesh) { return std::max(mesh.height, mesh.width); }
-
-QueuePlan::QueuePlan(Mesh mesh, Ring::Order order)
-    : x(Ring(mesh.width, order), contraction_blocks(mesh)),
-      y(Ring(mesh.height, order), contraction_blocks(mesh)) {}
+Index lcm_blocks(Mesh mesh) { return std::lcm(mesh.height, mesh.width); }
 
 }  // namespace wafer::mesh

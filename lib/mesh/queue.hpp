@@ -42,9 +42,10 @@ private:
   std::vector<Index> place_of_slot_;  // (blocks)
 };
 
-/// Contraction blocks of an H x W mesh: max(H, W). The paper takes lcm(H, W), which moves the same words in
-/// more steps.
+/// Contraction blocks of an H x W mesh: max(H, W).
 Index contraction_blocks(Mesh mesh);
+/// What the paper takes instead: lcm(H, W), which moves the same words in more steps.
+Index lcm_blocks(Mesh mesh);
 
 /// The queues of a mesh's rows (`x`) and columns (`y`), with the skew that MeshGEMM aligns them by.
 ///
@@ -52,7 +53,11 @@ Index contraction_blocks(Mesh mesh);
 /// of B, so that at step t core (y, x) has the same block, block_at(core, t), at the front of both of its
 /// queues. Source: WaferLLM (OSDI 2025), section 5.3, carried over to any H x W.
 struct QueuePlan {
-  explicit QueuePlan(Mesh mesh, Ring::Order order = Ring::Order::interleaved);
+  explicit QueuePlan(Mesh mesh, Ring::Order order = Ring::Order::interleaved)
+      : QueuePlan(mesh, order, contraction_blocks(mesh)) {}
+  /// @pre blocks >= max(H, W)
+  QueuePlan(Mesh mesh, Ring::Order order, Index blocks)
+      : x(Ring(mesh.width, order), blocks), y(Ring(mesh.height, order), blocks) {}
 
   Index blocks() const { return x.blocks(); }
   Index skew_x(Index row) const { return y.first_slot(row); }

@@ -24,7 +24,7 @@ void Transformer::decode(Index id, const HiddenObserver& observe) {
     if (observe) observe(layer, fabric::gather(decode_fabric_, h));
   };
   start_phase("decode");
-  Blocks h = stored(decode_fabric_, ops::embed_token(decode_fabric_, table_, id));
+  Blocks h = decode_embedding(id);
   ++tokens_;
   cache_.begin_token();
   look(0, h);
@@ -35,26 +35,34 @@ void Transformer::decode(Index id, const HiddenObserver& observe) {
         if (layer + 1 < config_->layers) look(layer + 1, h);
       },
       [&](Index layer) { cache_.hold(layer); });
+  const auto span = known(decode_fabric_, Part::final_norm, 0, 1);
   h_ = stored(decode_fabric_, ops::rms_norm_vector(decode_fabric_, h, final_norm_,
                                                    static_cast<float>(config_->norm_eps), decode_copies_));
   look(config_->layers, *h_);
 }
 
-Blocks Transformer::decode_layer(Index layer, Blocks h) {
+Blocks Transformer::decode_embedding(Index id) {
+  const auto span = known(decode_fabric_, Part::embedding, 0, 1);
+  return stored(decode_fabric_, ops::embed_token(decode_fabric_, table_, id));
+}
+
+Blocks Transformer::decode_product(const char* role, Axis axis, const Blocks& vector, const Blocks& matrix) {
+  const plmr::Operator charged(decode_fabric_.execution(), role);
+  return ops::mesh_gemv(decode_fabric_, axis, axis == Axis::y ? decode_columns_ : decode_rows_, vector,
+                        matrix);
+}
+
+Blocks Transformer::decode_qkv(Index layer, const Blocks& h) {
   const auto& fabric = decode_fabric_;
+  const auto span = known(fabric, Part::qkv, 0, 1);
   const ops::HeadLayout& heads = decode_cut_.heads;
   const LayerVectors& vectors = vectors_[at(layer)];
-  const LayerMatrices& weights = layers_[at(layer)];
   const auto eps = static_cast<float>(config_->norm_eps);
   const auto one_token = [](Index) { return Index{1}; };
-  const auto multiply = [&](const char* role, Axis axis, const Blocks& vector, const Blocks& matrix) {
-    const plmr::Operator charged(fabric.execution(), role);
-    return ops::mesh_gemv(fabric, axis, axis == Axis::y ? decode_columns_ : decode_rows_, vector, matrix);
-  };
 
   const Blocks a =
       stored(fabric, ops::rms_norm_vector(fabric, h, vectors.attention_norm, eps, decode_copies_));
-  Blocks QKV = multiply("qkv", Axis::y, a, weights.qkv);
+  Blocks QKV = decode_product("qkv", Axis::y, a, layers_[at(layer)].qkv);
   ops::add_bias(fabric, vectors.qkv_bias, QKV);
   store(fabric, QKV);
   if (config_->qk_norm) {
@@ -69,24 +77,40 @@ Blocks Transformer::decode_layer(Index layer, Blocks h) {
   for (Index x = columns.begin; x < columns.end && fabric.tile().cores() > 0; ++x)
     ops::rope(heads, x, frequencies, tokens_ - 1, QKV(0, x));
   store(fabric, QKV);
-  cache_.append(layer, QKV);  // before the scores: a token sees itself
+  return QKV;
+}
 
+Blocks Transformer::decode_attention(Index layer, const Blocks& QKV) {
+  const Index window = config_->window[at(layer)];
+  const auto span = known(decode_fabric_, Part::attention, window, tokens_);
+  cache_.append(layer, QKV);  // before the scores: a token sees itself
   ops::CacheView cache = cache_.view(layer);
   cache.storage = options_.storage;
-  const Blocks A = stored(fabric, decode_attention_.run(QKV, cache, tokens_ - 1, config_->window[at(layer)]));
-  Blocks O = multiply("o", Axis::x, A, weights.o);
+  return stored(decode_fabric_, decode_attention_.run(QKV, cache, tokens_ - 1, window));
+}
+
+Blocks Transformer::decode_layer(Index layer, Blocks h) {
+  const auto& fabric = decode_fabric_;
+  const LayerVectors& vectors = vectors_[at(layer)];
+  const LayerMatrices& weights = layers_[at(layer)];
+  const Blocks A = decode_attention(layer, decode_qkv(layer, h));
+
+  const auto span = known(fabric, Part::rest_of_layer, 0, 1);
+  Blocks O = decode_product("o", Axis::x, A, weights.o);
   ops::add_bias(fabric, vectors.o_bias, O);
   store(fabric, O);
   ops::add(fabric, O, h);
   store(fabric, h);
 
-  const Blocks b = stored(fabric, ops::rms_norm_vector(fabric, h, vectors.ffn_norm, eps, decode_copies_));
-  Blocks gate_up = multiply("gate_up", Axis::y, b, weights.gate_up);
+  const Blocks b =
+      stored(fabric, ops::rms_norm_vector(fabric, h, vectors.ffn_norm, static_cast<float>(config_->norm_eps),
+                                          decode_copies_));
+  Blocks gate_up = decode_product("gate_up", Axis::y, b, weights.gate_up);
   ops::add_bias(fabric, vectors.gate_up_bias, gate_up);
   store(fabric, gate_up);
   const Blocks M =
       stored(fabric, ops::silu_product(fabric, gate_up, Placement::copied(Axis::y, decode_cut_.ffn)));
-  Blocks down = multiply("down", Axis::x, M, weights.down);
+  Blocks down = decode_product("down", Axis::x, M, weights.down);
   ops::add_bias(fabric, vectors.down_bias, down);
   store(fabric, down);
   ops::add(fabric, down, h);

@@ -9,7 +9,6 @@
 #include "ops/attention.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/embedding.hpp"
-#include "ops/mesh_gemm.hpp"
 #include "ops/qk_norm.hpp"
 #include "ops/rms_norm.hpp"
 
@@ -35,6 +34,7 @@ void Transformer::prefill(std::span<const Index> ids, const HiddenObserver& obse
   for_layers(
       fabric.execution(),
       [&](Index layer) {
+        const auto span = known(fabric, Part::prefill_layer, config_->window[at(layer)], tokens_);
         prefill_layer(layer, X);
         if (layer + 1 < config_->layers) look(layer + 1, X);
       },
@@ -70,13 +70,13 @@ void Transformer::prefill_layer(Index layer, Blocks& X) {
   LayerMatrices& weights = layers_[at(layer)];
   const auto eps = static_cast<float>(config_->norm_eps);
   const auto tokens_of = [&X](Index row) { return X.placement().rows().size(row); };
-  const auto multiply = [&](const char* role, const Blocks& left, Blocks& right) {
+  const auto multiply = [&](const char* role, const Blocks& left, Blocks& right, const Partition& cols) {
     const plmr::Operator charged(fabric.execution(), role);
-    return ops::mesh_gemm(fabric, left, right);
+    return gemm_->multiply(left, right, cols);
   };
 
   const Blocks normed = stored(fabric, ops::rms_norm(fabric, X, vectors.attention_norm, eps, prefill_rows_));
-  Blocks QKV = multiply("qkv", normed, weights.qkv);
+  Blocks QKV = multiply("qkv", normed, weights.qkv, heads.fused());
   ops::add_bias(fabric, vectors.qkv_bias, QKV);
   store(fabric, QKV);
   if (config_->qk_norm) {
@@ -96,7 +96,7 @@ void Transformer::prefill_layer(Index layer, Blocks& X) {
 
   const Blocks A =
       stored(fabric, ops::attention(fabric, heads, QKV, config_->window[at(layer)], options_.storage));
-  Blocks O = multiply("o", A, weights.o);
+  Blocks O = multiply("o", A, weights.o, prefill_cut_.hidden_x);
   ops::add_bias(fabric, vectors.o_bias, O);
   store(fabric, O);
   ops::add(fabric, O, X);
@@ -104,12 +104,12 @@ void Transformer::prefill_layer(Index layer, Blocks& X) {
 
   Blocks gate_up =
       multiply("gate_up", stored(fabric, ops::rms_norm(fabric, X, vectors.ffn_norm, eps, prefill_rows_)),
-               weights.gate_up);
+               weights.gate_up, prefill_cut_.gate_up);
   ops::add_bias(fabric, vectors.gate_up_bias, gate_up);
   store(fabric, gate_up);
   const Blocks M = stored(
       fabric, ops::silu_product(fabric, gate_up, Placement::plain(X.placement().rows(), prefill_cut_.ffn)));
-  Blocks down = multiply("down", M, weights.down);
+  Blocks down = multiply("down", M, weights.down, prefill_cut_.hidden_x);
   ops::add_bias(fabric, vectors.down_bias, down);
   store(fabric, down);
   ops::add(fabric, down, X);

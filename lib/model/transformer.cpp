@@ -8,7 +8,6 @@
 #include "model/loader.hpp"
 #include "ops/argmax.hpp"
 #include "ops/gemv.hpp"
-#include "ops/mesh_gemm.hpp"
 #include "ops/qk_norm.hpp"
 #include "ops/storage.hpp"
 
@@ -50,6 +49,7 @@ Transformer::Transformer(const Communicator& communicator, const Checkpoint* che
           make_fabric(communicator, options.decode_mesh, options, options.decode_execution, dry())),
       prefill_cut_(*config_, options.prefill_mesh),
       decode_cut_(*config_, options.decode_mesh),
+      gemm_(ops::gemm_algorithm(options.gemm).make(prefill_fabric_)),
       prefill_rows_(AllReduce::of_lines(prefill_fabric_, Axis::x, options.tree)),
       prefill_runs_(
           prefill_fabric_, Axis::x,
@@ -71,7 +71,7 @@ Transformer::Transformer(const Communicator& communicator, const checkpoint::Mod
     : Transformer(communicator, nullptr, config, options, for_prefill) {
   const Fabric& fabric = for_prefill ? prefill_fabric_ : decode_fabric_;
   const auto placements =
-      for_prefill ? prefill_placements(prefill_fabric_, prefill_cut_) : decode_placements(decode_cut_);
+      for_prefill ? prefill_placements(*gemm_, prefill_cut_) : decode_placements(decode_cut_);
   const Placement table = Placement::plain(decode_cut_.hidden_y, decode_cut_.vocab);
   const auto memory = options.counted_tables ? std::optional(plmr::Memory::weights) : std::nullopt;
   table_ = Blocks(decode_fabric_, table, DType::f32, memory);
@@ -90,7 +90,7 @@ Transformer::Transformer(const Communicator& communicator, const Checkpoint& che
   fabric::agree(communicator, [&] {
     const Fabric& fabric = for_prefill ? prefill_fabric_ : decode_fabric_;
     const auto placements =
-        for_prefill ? prefill_placements(fabric, prefill_cut_) : decode_placements(decode_cut_);
+        for_prefill ? prefill_placements(*gemm_, prefill_cut_) : decode_placements(decode_cut_);
     const Placement table = Placement::plain(decode_cut_.hidden_y, decode_cut_.vocab);
     table_ = load_matrix(checkpoint, {{Weight::embedding}}, decode_fabric_, table, options_.storage);
     if (!config_->tied_embeddings)
@@ -118,12 +118,12 @@ void Transformer::check_sequence(std::span<const Index> ids) const {
 }
 
 std::vector<float> Transformer::all_logits() {
-  const auto placement = ops::mesh_gemm_right(prefill_fabric_, prefill_cut_.hidden_x, prefill_cut_.vocab);
+  const auto placement = gemm_->right(prefill_cut_.hidden_x, prefill_cut_.vocab);
   Blocks head;
   fabric::agree(*communicator_, [&] {
     head = load_matrix(*checkpoint_, {{Weight::lm_head}}, prefill_fabric_, placement, options_.storage);
   });
-  return fabric::gather(prefill_fabric_, ops::mesh_gemm(prefill_fabric_, X_, head));
+  return fabric::gather(prefill_fabric_, gemm_->multiply(X_, head, prefill_cut_.vocab));
 }
 
 void Transformer::transition() {
@@ -173,7 +173,7 @@ void Transformer::move_prompt(Index layer, const Placement& place) {
 void Transformer::back_to_prefill() {
   reset();
   if (placed_for_prefill_) return;
-  const auto placements = prefill_placements(prefill_fabric_, prefill_cut_);
+  const auto placements = prefill_placements(*gemm_, prefill_cut_);
   for (LayerMatrices& layer : layers_)
     layer = moved(std::move(layer), decode_fabric_, prefill_fabric_, placements);
   placed_for_prefill_ = true;
@@ -214,7 +214,10 @@ void Transformer::start_phase(const char* name) {
     set_phase(execution, name);
 }
 
-Index Transformer::greedy() { return ops::argmax(decode_fabric_, head_logits(), decode_columns_.root(0)); }
+Index Transformer::greedy() {
+  const auto span = known(decode_fabric_, Part::head, 0, 1);
+  return ops::argmax(decode_fabric_, head_logits(), decode_columns_.root(0));
+}
 
 std::vector<float> Transformer::logits() { return fabric::gather(decode_fabric_, head_logits()); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "kv/cache.hpp"
 #include "model/weights.hpp"
 #include "ops/decode_attention.hpp"
+#include "ops/gemm.hpp"
 
 namespace wafer::model {
 
@@ -23,7 +25,9 @@ struct Options {
   std::optional<mesh::Mesh> ranks_grid;  // of both meshes
   int threads = 1;
   kv::Policy kv = kv::Policy::shift;
-  fabric::TreeShape tree;
+  fabric::ReduceShape tree;
+  /// Of prefill's products with weights.
+  std::string gemm = "mesh";
   /// Virtual time of the two meshes; null: not kept. One object where they are the same mesh.
   plmr::Execution* prefill_execution = nullptr;
   plmr::Execution* decode_execution = nullptr;
@@ -98,8 +102,14 @@ private:
   using Blocks = fabric::Blocks;
   Transformer(const fabric::Communicator& communicator, const checkpoint::Checkpoint* checkpoint,
               const checkpoint::ModelConfig& config, const Options& options, bool for_prefill);
-  /// Calls run(layer) for every layer, whose cost may be known from the one before; where layers that are
-  /// alike are repeated, for the first two of each kind, and skip(layer) for the rest.
+  /// Parts of a forward whose cost may be known from the layer or the token before.
+  enum class Part { prefill_layer, embedding, qkv, attention, rest_of_layer, final_norm, head };
+  plmr::Span known(const fabric::Fabric& fabric, Part part, Index window, Index tokens) const {
+    constexpr Index parts = 7;
+    return {fabric.execution(), static_cast<Index>(part) + parts * window, tokens};
+  }
+  /// Calls run(layer) for every layer; where layers that are alike are repeated, for the first two of each
+  /// kind, and skip(layer) for the rest.
   template <class Run, class Skip>
   void for_layers(plmr::Execution* execution, Run run, Skip skip) {
     std::map<Index, Index> seen;  // layers so far of each kind: a kind is a window
@@ -111,12 +121,7 @@ private:
         continue;
       }
       if (execution != nullptr) execution->layer(layer);
-      if (!options_.repeat_alike_layers) {
-        const plmr::Span span(execution, kind, tokens_);
-        run(layer);
-        continue;
-      }
-      if (number == 0) {
+      if (!options_.repeat_alike_layers || number == 0) {
         run(layer);
         continue;
       }
@@ -135,7 +140,12 @@ private:
   }
   void check_sequence(std::span<const Index> ids) const;
   void prefill_layer(Index layer, Blocks& X);
+  Blocks decode_embedding(Index id);
   Blocks decode_layer(Index layer, Blocks h);
+  Blocks decode_qkv(Index layer, const Blocks& h);
+  Blocks decode_attention(Index layer, const Blocks& QKV);
+  /// Multiplies a vector that is copied along the other axis.
+  Blocks decode_product(const char* role, mesh::Axis axis, const Blocks& vector, const Blocks& matrix);
   /// Rounds what an operator stores; the second, a result that it hands on.
   void store(const fabric::Fabric& fabric, Blocks& block) const;
   Blocks stored(const fabric::Fabric& fabric, Blocks block) const;
@@ -152,6 +162,7 @@ private:
   fabric::Fabric decode_fabric_;
   Cut prefill_cut_;
   Cut decode_cut_;
+  std::unique_ptr<ops::Gemm> gemm_;      // of prefill
   fabric::AllReduce prefill_rows_;       // whole rows
   fabric::AllReduce prefill_runs_;       // the runs of every row
   fabric::AllReduce decode_columns_;     // whole columns

@@ -5,7 +5,6 @@
 #include "fabric/redistribute.hpp"
 #include "kernels/rounding.hpp"
 #include "model/loader.hpp"
-#include "ops/mesh_gemm.hpp"
 
 namespace wafer::model {
 
@@ -46,11 +45,9 @@ Cut::Cut(const ModelConfig& config, mesh::Mesh mesh)
       gate_up(fused_gate_up(ffn)),
       vocab(Partition::even(config.vocab, mesh.width)) {}
 
-LayerPlacements prefill_placements(const Fabric& fabric, const Cut& cut) {
-  return {ops::mesh_gemm_right(fabric, cut.hidden_x, cut.heads.fused()),
-          ops::mesh_gemm_right(fabric, cut.heads.query(), cut.hidden_x),
-          ops::mesh_gemm_right(fabric, cut.hidden_x, cut.gate_up),
-          ops::mesh_gemm_right(fabric, cut.ffn, cut.hidden_x)};
+LayerPlacements prefill_placements(const ops::Gemm& gemm, const Cut& cut) {
+  return {gemm.right(cut.hidden_x, cut.heads.fused()), gemm.right(cut.heads.query(), cut.hidden_x),
+          gemm.right(cut.hidden_x, cut.gate_up), gemm.right(cut.ffn, cut.hidden_x)};
 }
 
 LayerPlacements decode_placements(const Cut& cut) {

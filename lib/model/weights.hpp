@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "fabric/blocks.hpp"
+#include "ops/gemm.hpp"
 #include "ops/head_layout.hpp"
 
 namespace wafer::model {
@@ -39,8 +40,8 @@ struct LayerVectors {
 struct LayerPlacements {
   fabric::Placement qkv, o, gate_up, down;
 };
-/// Aligned for MeshGEMM.
-LayerPlacements prefill_placements(const fabric::Fabric& fabric, const Cut& cut);
+/// Where `gemm` wants them.
+LayerPlacements prefill_placements(const ops::Gemm& gemm, const Cut& cut);
 /// E on Y for QKV, gate and up; turned for O and down, so that no activation is ever transposed.
 LayerPlacements decode_placements(const Cut& cut);
 

@@ -80,11 +80,11 @@ public:
   }
 
   void mask(Index position, Index window) {
+    if (window == 0) return;  // nothing in the cache is later than the token
     for_local_runs([&](Index y, Index run) {
       const auto p = view(y, run);
       for (Index n = 0; n < p.cols(); ++n) {
-        const Index key = cache_.first(y) + n;
-        if (key <= position && (window == 0 || key > position - window)) continue;
+        if (cache_.position(y, n) > position - window) continue;
         for (Index r = 0; r < p.rows(); ++r) p(r, n) = -std::numeric_limits<float>::infinity();
       }
     });
@@ -187,7 +187,7 @@ private:
 
 }  // namespace
 
-DecodeAttention::DecodeAttention(const Fabric& fabric, const HeadLayout& heads, fabric::TreeShape tree)
+DecodeAttention::DecodeAttention(const Fabric& fabric, const HeadLayout& heads, fabric::ReduceShape tree)
     : fabric_(&fabric),
       heads_(&heads),
       columns_of_runs_(one_column_per_run(fabric, heads)),

@@ -10,12 +10,12 @@ namespace wafer::ops {
 
 /// The cache of one layer as attention reads it.
 struct CacheView {
-  /// Keys and values of a core: (tokens of its row, KV heads of its column x dims), oldest first.
+  /// Keys and values of a core: (tokens of its row, KV heads of its column x dims).
   std::function<MatrixView<const float>(mesh::CoreCoord)> keys;
   std::function<MatrixView<const float>(mesh::CoreCoord)> values;
-  /// Tokens on a row, and the position of its first.
+  /// Tokens on a row, and the position in the text of one of them.
   std::function<Index(Index row)> count;
-  std::function<Index(Index row)> first;
+  std::function<Index(Index row, Index n)> position;
   /// What scores and their exponentials are rounded to; sums and maxima are float32.
   DType storage = DType::f32;
 };
@@ -25,7 +25,7 @@ struct CacheView {
 class DecodeAttention {
 public:
   /// `fabric` and `heads` must outlive it.
-  DecodeAttention(const fabric::Fabric& fabric, const HeadLayout& heads, fabric::TreeShape tree = {});
+  DecodeAttention(const fabric::Fabric& fabric, const HeadLayout& heads, fabric::ReduceShape tree = {});
 
   /// @param QKV ([query | key | value])  copied along Y, rotated and scaled, in the cache already
   /// @param position of the token   @param window keys it sees, itself included; 0 = all

@@ -38,6 +38,7 @@ constexpr std::array fields = {
     DeviceField{"operation", "cycles", set_cycles<&D::operation>},
     DeviceField{"operator_entry", "cycles", set_cycles<&D::operator_entry>},
     DeviceField{"shift", "cycles", set_cycles<&D::shift>},
+    DeviceField{"multicast", "cycles", set_cycles<&D::multicast>},
     DeviceField{"background_word", "cycles", set_cycles<&D::background_word>},
     DeviceField{"stream_packet_bytes", "bytes", set_count<&D::stream_packet_bytes>},
     DeviceField{"max_elements", "elements", set_count<&D::max_elements>},

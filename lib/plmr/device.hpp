@@ -39,6 +39,7 @@ struct Device {
   Ticks operation = 0;            // to start one vector or stream operation
   Ticks operator_entry = 0;       // once an operator: task entry, buffers
   Ticks shift = 0;                // to post an asynchronous shift and complete it
+  Ticks multicast = 0;            // to take part in a multicast whose root changes from step to step (SUMMA)
   Ticks background_word = 0;      // taken from the main thread for every word moved in the background
   Index stream_packet_bytes = 0;  // of a synchronous stream: its least unit
   Index max_elements = 0;  // 16-bit maxima kept at once: in a packet of a stream, in a cycle of an operation

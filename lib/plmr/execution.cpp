@@ -87,7 +87,7 @@ void Execution::end() {
     while (time_of(clocks[last]) != sums.now) ++last;
     charge_.exposed_last = sums.now - start_[last] - compute_[last] - software_[last];
   });
-  ledger_.add({phase_, layer_, operation_}, charge_);
+  add_charge(operation_, charge_);
   if (recording_ != nullptr) recording_->charges.emplace_back(operation_, charge_);
 }
 
@@ -106,22 +106,24 @@ bool stand_alike(const std::vector<Ticks>& before, const std::vector<Ticks>& now
 void Execution::begin_span(Index kind, Index key) {
   if (traced()) return;
   auto& clocks = std::get<std::vector<Ticks>>(clocks_);
-  Recorded& known = spans_[kind];
-  if (known.complete && known.key == key && stand_alike(known.start, clocks)) {
+  auto& kept = spans_[kind];
+  for (const Recorded& known : kept) {
+    if (!known.complete || known.key != key || !stand_alike(known.start, clocks)) continue;
     for (std::size_t core = 0; core < clocks.size(); ++core) {
       clocks[core] += known.advance[core];
       total_compute_[core] += known.compute[core];
     }
-    for (const auto& [operation, charge] : known.charges) ledger_.add({phase_, layer_, operation}, charge);
+    for (const auto& [operation, charge] : known.charges) add_charge(operation, charge);
     replaying_ = true;
     return;
   }
-  known.key = key;
-  known.complete = false;
-  known.start = clocks;
-  known.compute = total_compute_;
-  known.charges.clear();
-  recording_ = &known;
+  std::swap(kept[0], kept[1]);
+  recording_ = kept.data();
+  recording_->key = key;
+  recording_->complete = false;
+  recording_->start = clocks;
+  recording_->compute = total_compute_;
+  recording_->charges.clear();
 }
 
 void Execution::end_span() {
@@ -135,6 +137,12 @@ void Execution::end_span() {
   }
   recording_->complete = true;
   recording_ = nullptr;
+}
+
+void Execution::add_charge(const char* operation, const Charge& charge) {
+  const auto [place, is_new] = places_.try_emplace({layer_, operation}, 0);
+  if (is_new) place->second = ledger_.place_of({phase_, layer_, operation});
+  ledger_.add(place->second, charge);
 }
 
 void Execution::enter() {
@@ -161,14 +169,28 @@ void Execution::use_routes(std::string_view name, Index paths) {
     known->second = std::max(known->second, paths);
 }
 
+namespace {
+
+WAFER_VECTOR_CLONES void add_to(Index* held, const Index* bytes, Index sign, std::size_t cores) {
+  for (std::size_t core = 0; core < cores; ++core) held[core] += sign * bytes[core];
+}
+// The sign bit is set where a core holds more than ever before.
+WAFER_VECTOR_CLONES Index any_above(const Index* peak, const Index* a, const Index* b, const Index* c,
+                                    std::size_t cores) {
+  Index below = 0;
+  for (std::size_t core = 0; core < cores; ++core) below |= peak[core] - (a[core] + b[core] + c[core]);
+  return below;
+}
+
+}  // namespace
+
 void Execution::hold(Memory kind, const std::vector<Index>& bytes, int sign) {
-  auto& held = held_[static_cast<std::size_t>(kind)];
-  if (sign < 0) {  // no peak
-    for (std::size_t core = 0; core < bytes.size(); ++core) held[core] -= bytes[core];
+  add_to(held_[static_cast<std::size_t>(kind)].data(), bytes.data(), sign, bytes.size());
+  // Most leases make no new peak.
+  if (sign < 0 ||
+      any_above(peak_bytes_.data(), held_[0].data(), held_[1].data(), held_[2].data(), bytes.size()) >= 0)
     return;
-  }
   for (std::size_t core = 0; core < bytes.size(); ++core) {
-    held[core] += bytes[core];
     const Index total = held_[0][core] + held_[1][core] + held_[2][core];
     if (total <= peak_bytes_[core]) continue;
     peak_bytes_[core] = total;

@@ -35,7 +35,10 @@ public:
 
   // Where what follows is charged.
   void phase(std::string name) {
-    if (name != phase_) spans_.clear();
+    if (name != phase_) {
+      spans_.clear();
+      places_.clear();
+    }
     phase_ = std::move(name);
   }
   const std::string& phase() const { return phase_; }
@@ -62,9 +65,9 @@ public:
   void enter();
 
   /// Operators whose costs follow from `key` and from how the cores' clocks stand to each other when they
-  /// begin: a layer. Where the last span of this kind had the same key and began alike, it would go the same
-  /// way again, so what it cost is added at once, and nothing is to be charged until end_span(). Memory
-  /// counts all the same. Traced executions run everything. Use Span.
+  /// begin: a layer, or a part of it. Where one of the last two spans of this kind had the same key and began
+  /// alike, it would go the same way again, so what it cost is added at once, and nothing is to be charged
+  /// until end_span(). Memory counts all the same. Traced executions run everything. Use Span.
   void begin_span(Index kind, Index key);
   void end_span();
   bool replaying() const { return replaying_; }
@@ -131,6 +134,8 @@ public:
   void repeat_since(const Mark& mark, Index times);
 
 private:
+  void add_charge(const char* operation, const Charge& charge);
+
   Device device_;
   mesh::Mesh mesh_;
   Cost cost_;
@@ -138,6 +143,8 @@ private:
   std::string phase_ = "run";
   Index layer_ = -1;
   Ledger ledger_;
+  // In the ledger, of this phase's layers and operators: without strings, this is asked at every operator.
+  std::map<std::pair<Index, const char*>, std::size_t> places_;
 
   int depth_ = 0;
   const char* operation_ = "";
@@ -155,7 +162,7 @@ private:
     std::vector<Ticks> compute;  // (H, W)
     std::vector<std::pair<const char*, Charge>> charges;
   };
-  std::map<Index, Recorded> spans_;  // the last one of each kind
+  std::map<Index, std::array<Recorded, 2>> spans_;  // the last two of each kind, the newer first
   Recorded* recording_ = nullptr;
   bool replaying_ = false;
   std::map<std::string, std::map<std::string, Index, std::less<>>> routes_;  // by phase and movement

@@ -29,10 +29,10 @@ void Charge::multiply(Index times) {
   for (std::int64_t* count : {&messages, &words, &word_hops}) *count *= times;
 }
 
-void Ledger::add(const Account& account, const Charge& charge) {
+std::size_t Ledger::place_of(const Account& account) {
   const auto [place, is_new] = place_.try_emplace(account, entries_.size());
   if (is_new) entries_.push_back({account, {}});
-  entries_[place->second].charge.add(charge);
+  return place->second;
 }
 
 }  // namespace wafer::plmr

@@ -39,8 +39,8 @@ struct Account {
   std::string phase;
   Index layer = -1;
   std::string operation;
-  friend bool operator<(const Account& a, const Account& b) {
-    return std::tie(a.phase, a.layer, a.operation) < std::tie(b.phase, b.layer, b.operation);
+  friend bool operator<(const Account& a, const Account& b) {  // numbers first: they are compared fastest
+    return std::tie(a.layer, a.operation, a.phase) < std::tie(b.layer, b.operation, b.phase);
   }
   friend bool operator==(const Account&, const Account&) = default;
 };
@@ -54,7 +54,10 @@ public:
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
-  void add(const Account& account, const Charge& charge);
+  /// Where an account's charges are added up, among the entries.
+  std::size_t place_of(const Account& account);
+  void add(std::size_t place, const Charge& charge) { entries_[place].charge.add(charge); }
+  void add(const Account& account, const Charge& charge) { add(place_of(account), charge); }
   const std::vector<Entry>& entries() const { return entries_; }
 
   /// Sums of the entries that `matches` picks.

@@ -12,6 +12,7 @@ namespace {
 // A stream on the way, on every lane: when its first and its last word left.
 template <class Clock>
 struct Stream {
+  Ticks post;  // what a core pays to start it or to take part in it
   std::vector<Clock> first;
   std::vector<Clock> last;
 };
@@ -45,10 +46,10 @@ public:
   /// The core at `place` starts a stream.
   void send(Index place, Stream<Clock>& out) {
     for_lanes(place, [&](std::size_t lane, Clock& own, Ticks& software, Ticks words) {
-      out.first[lane] = after(own, device_.operation);
+      out.first[lane] = after(own, stream_.post);
       out.last[lane] = after(out.first[lane], words - device_.word);
       own = after(out.first[lane], words);
-      software += device_.operation + words;
+      software += stream_.post + words;
     });
   }
 
@@ -59,12 +60,12 @@ public:
     for_lanes(place, [&](std::size_t lane, Clock& own, Ticks& software, Ticks words) {
       const Clock first_in = travelled(stream.first[lane], latency, hops);
       const Clock last_in = travelled(stream.last[lane], latency, hops);
-      const Clock first = staged(later(after(own, device_.operation), first_in), device_.stage);
+      const Clock first = staged(later(after(own, stream_.post), first_in), device_.stage);
       const Clock last = later(after(first, words - device_.word), staged(last_in, device_.stage));
       stream.first[lane] = first;
       stream.last[lane] = last;
       own = after(last, device_.word);
-      software += device_.operation + device_.stage + words;
+      software += stream_.post + device_.stage + words;
     });
     execution_.count(streams_, total_words_, total_words_ * hops, streams_ > 0 ? hops : 0);
   }
@@ -74,9 +75,9 @@ public:
     const Ticks latency = latency_between(root, place);
     const Index hops = std::abs(place - root);
     for_lanes(place, [&](std::size_t lane, Clock& own, Ticks& software, Ticks words) {
-      own = later(after(own, device_.operation + words),
+      own = later(after(own, stream_.post + words),
                   after(travelled(stream.last[lane], latency, hops), device_.word));
-      software += device_.operation + words;
+      software += stream_.post + words;
     });
   }
 
@@ -135,7 +136,7 @@ private:
 
 }  // namespace
 
-Index tree_routes(const mesh::KTree& tree, bool multicast) {
+Index tree_routes(const mesh::ReductionTree& tree, bool multicast) {
   Index routes = 0;
   for (const auto& level : tree.levels()) {
     const bool moves = std::any_of(level.begin(), level.end(),
@@ -147,7 +148,7 @@ Index tree_routes(const mesh::KTree& tree, bool multicast) {
 
 void reduce_lines(Execution& execution, Axis axis, std::span<const LineGroup> groups) {
   execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
-    Stream<Clock> stream;
+    Stream<Clock> stream{execution.device().operation, {}, {}};
     for (const LineGroup& group : groups) {
       Lanes<Clock> reduce(execution, clocks, axis, group.lines, group.origin, group.reduce_words, stream);
       for (const auto& level : group.tree->levels())
@@ -165,11 +166,20 @@ void reduce_lines(Execution& execution, Axis axis, std::span<const LineGroup> gr
 void multicast_lines(Execution& execution, Axis axis, Range lines, Range stretch, Index root,
                      std::span<const Index> words) {
   execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
-    Stream<Clock> stream;
+    Stream<Clock> stream{execution.device().operation, {}, {}};
     Lanes<Clock> lanes(execution, clocks, axis, lines, 0, words, stream);
     lanes.multicast(root, stretch.begin, stretch.end);
   });
   execution.use_routes(axis == Axis::x ? "multicast along X" : "multicast along Y", 2);
+}
+
+void multicast_in_turn(Execution& execution, Axis axis, Index root, std::span<const Index> words) {
+  const mesh::Mesh mesh = execution.mesh();
+  execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
+    Stream<Clock> stream{execution.device().multicast, {}, {}};
+    Lanes<Clock> lanes(execution, clocks, axis, {0, mesh.lines(axis)}, 0, words, stream);
+    lanes.multicast(root, 0, mesh.length(axis));
+  });
 }
 
 }  // namespace wafer::plmr

@@ -13,7 +13,7 @@ namespace wafer::plmr {
 struct LineGroup {
   mesh::Range lines;
   Index origin = 0;  // place of the tree's place 0 on the line
-  const mesh::KTree* tree = nullptr;
+  const mesh::ReductionTree* tree = nullptr;
   std::vector<Index> reduce_words;  // (lines) of the streams towards the root
   std::vector<Index> result_words;  // (lines) of the multicast; none: the result stays at the root
 };
@@ -30,8 +30,12 @@ void reduce_lines(Execution& execution, mesh::Axis axis, std::span<const LineGro
 void multicast_lines(Execution& execution, mesh::Axis axis, mesh::Range lines, mesh::Range stretch,
                      Index root, std::span<const Index> words);
 
+/// The same on whole lines where every core takes part in one multicast after another, from changing roots,
+/// each at `device.multicast`. Routes are not counted.
+void multicast_in_turn(Execution& execution, mesh::Axis axis, Index root, std::span<const Index> words);
+
 /// Static paths through the router of a tree's final root: one in and one out for every level's chains, and
 /// the multicast.
-Index tree_routes(const mesh::KTree& tree, bool multicast);
+Index tree_routes(const mesh::ReductionTree& tree, bool multicast);
 
 }  // namespace wafer::plmr

@@ -19,14 +19,15 @@ template <class Clock>
 class Product {
 public:
   Product(Execution& execution, std::vector<Clock>& clocks, const mesh::QueuePlan& queues,
-          const RingProduct& product)
+          mesh::CoreCoord origin, const RingProduct& product)
       : execution_(execution),
         device_(execution.device()),
         cost_(execution.cost()),
         clocks_(clocks),
         product_(product),
-        x_(device_, queues.x, Axis::x),
-        y_(device_, queues.y, Axis::y),
+        origin_(origin),
+        x_(device_, queues.x, Axis::x, origin.x),
+        y_(device_, queues.y, Axis::y, origin.y),
         steps_(queues.blocks()),
         stride_(at(x_.size() + 2)),
         blocks_(product.blocks),
@@ -54,6 +55,9 @@ public:
 
 private:
   Index width() const { return x_.size(); }
+  std::size_t core(Index y, Index x) const {
+    return at((origin_.y + y) * execution_.mesh().width + origin_.x + x);
+  }
   Index rows_of(Index q) const { return product_.rows[at(y_.places[at(q)])]; }
   Index columns_of(Index p) const { return product_.columns[at(x_.places[at(p)])]; }
   Clock* row(std::vector<Clock>& clocks, Index q) {
@@ -65,13 +69,11 @@ private:
   // From the rows' physical order to the rings'.
   void fetch() {
     for (Index q = 0; q < y_.size(); ++q)
-      for (Index p = 0; p < width(); ++p)
-        row(now_, q)[p] = clocks_[at(y_.places[at(q)] * width() + x_.places[at(p)])];
+      for (Index p = 0; p < width(); ++p) row(now_, q)[p] = clocks_[core(y_.places[at(q)], x_.places[at(p)])];
   }
   void store() {
     for (Index q = 0; q < y_.size(); ++q)
-      for (Index p = 0; p < width(); ++p)
-        clocks_[at(y_.places[at(q)] * width() + x_.places[at(p)])] = row(now_, q)[p];
+      for (Index p = 0; p < width(); ++p) clocks_[core(y_.places[at(q)], x_.places[at(p)])] = row(now_, q)[p];
   }
   void close_ring(Clock* row) {
     row[-1] = row[width() - 1];
@@ -217,7 +219,7 @@ private:
       rounds.push_back(is_half ? width() / 2 : std::min(forward, steps_ - forward));
       alike[{rows_of(q), is_forward}].push_back(q);
       for (Index x = 0; x < width(); ++x)
-        execution_.software_ticks()[at(y_.places[at(q)] * width() + x)] += rounds.back() * device_.shift;
+        execution_.software_ticks()[core(y_.places[at(q)], x)] += rounds.back() * device_.shift;
     }
     for (const auto& [kind, rows] : alike) align_rows(kind.first, kind.second, rows, rounds);
   }
@@ -302,11 +304,11 @@ private:
     auto& software = execution_.software_ticks();
     for (Index y = 0; y < y_.size(); ++y)
       for (Index x = 0; x < width(); ++x) {
-        const std::size_t core = at(y * width() + x);
+        const std::size_t here = core(y, x);
         const Index moved = (x_.moves() ? left[at(y)] : 0) + (y_.moves() ? right[at(x)] : 0);
         const Index m = product_.rows[at(y)], n = product_.columns[at(x)];
-        compute[core] += cost_.gemm(m, K, n);
-        software[core] += steps_ * post_ + device_.background_word * moved;
+        compute[here] += cost_.gemm(m, K, n);
+        software[here] += steps_ * post_ + device_.background_word * moved;
       }
     const Index all_left = std::accumulate(left.begin(), left.end(), Index{0});
     const Index all_right = std::accumulate(right.begin(), right.end(), Index{0});
@@ -323,6 +325,7 @@ private:
   const Cost& cost_;
   std::vector<Clock>& clocks_;  // (H, W) in physical order
   const RingProduct& product_;
+  mesh::CoreCoord origin_;
   RingLine x_, y_;
   Index steps_;
   std::size_t stride_;
@@ -348,17 +351,24 @@ private:
 Index ring_routes(Index cores) { return cores < 2 ? 0 : cores == 2 ? 2 : 3; }
 
 void ring_product(Execution& execution, const mesh::QueuePlan& queues, const RingProduct& product) {
-  WAFER_CHECK(static_cast<Index>(product.blocks.size()) == queues.blocks(), "one size for every block");
-  const auto& rows = product.rows;
-  const auto& columns = product.columns;
   execution.enter();
-  execution.compute(
-      [&](Index y, Index x) { return execution.cost().vector(rows[at(y)] * columns[at(x)]); });  // C = 0
-  execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
-    Product<Clock>(execution, clocks, queues, product).run();
+  ring_product_in(execution, queues, {0, 0}, product);
+}
+
+void ring_product_in(Execution& execution, const mesh::QueuePlan& queues, mesh::CoreCoord origin,
+                     const RingProduct& product) {
+  WAFER_CHECK(static_cast<Index>(product.blocks.size()) == queues.blocks(), "one size for every block");
+  const Index height = queues.y.cores(), width = queues.x.cores();
+  execution.compute([&](Index y, Index x) -> Ticks {  // C = 0
+    const Index i = y - origin.y, j = x - origin.x;
+    if (i < 0 || i >= height || j < 0 || j >= width) return 0;
+    return execution.cost().vector(product.rows[at(i)] * product.columns[at(j)]);
   });
-  execution.use_routes("ring along X", ring_routes(execution.mesh().width));
-  execution.use_routes("ring along Y", ring_routes(execution.mesh().height));
+  execution.visit([&]<class Clock>(std::vector<Clock>& clocks) {
+    Product<Clock>(execution, clocks, queues, origin, product).run();
+  });
+  execution.use_routes("ring along X", ring_routes(width));
+  execution.use_routes("ring along Y", ring_routes(height));
 }
 
 }  // namespace wafer::plmr

@@ -32,6 +32,10 @@ struct RingProduct {
 /// paper's WSE-2 tables (docs/model.md).
 void ring_product(Execution& execution, const mesh::QueuePlan& queues, const RingProduct& product);
 
+/// The same on a region of the mesh, which the queues are of, from `origin`; nobody enters an operator.
+void ring_product_in(Execution& execution, const mesh::QueuePlan& queues, mesh::CoreCoord origin,
+                     const RingProduct& product);
+
 /// Static paths a router needs for the shifts along one axis: its own, its neighbour's, and one that passes.
 Index ring_routes(Index cores);
 

@@ -25,13 +25,6 @@ void product(Execution& execution, Index m, Index k, Index n, bool align) {
                       .align = align ? Align::half : Align::none});
 }
 
-std::vector<Index> part_sizes(Index length, Index parts) {
-  const auto offsets = part_offsets(length, parts);
-  std::vector<Index> sizes;
-  for (Index p = 0; p < parts; ++p) sizes.push_back(offsets[at(p) + 1] - offsets[at(p)]);
-  return sizes;
-}
-
 // Of part(length, cores), every core's part cut over its slots.
 std::vector<Index> block_sizes(const mesh::QueueLine& line, Index length) {
   std::vector<Index> sizes(at(line.blocks()));
@@ -46,7 +39,7 @@ std::vector<Index> block_sizes(const mesh::QueueLine& line, Index length) {
 
 enum class Keep { sums, maxima };
 
-void all_reduce(Execution& execution, Axis axis, const mesh::KTree& tree, Index elements,
+void all_reduce(Execution& execution, Axis axis, const mesh::ReductionTree& tree, Index elements,
                 Keep keep = Keep::sums, bool multicast = true) {
   const Cost& cost = execution.cost();
   const Index lines = execution.mesh().lines(axis);
@@ -130,7 +123,7 @@ void timed_gemm_t(Execution& execution, Index m, Index k, Index n) {
                         .alive = {}});
 }
 
-void timed_gemv(Execution& execution, Index k, Index n, const mesh::KTree& tree) {
+void timed_gemv(Execution& execution, Index k, Index n, const mesh::ReductionTree& tree) {
   const Operator op(&execution, "gemv");
   const Cost& cost = execution.cost();
   const mesh::Mesh mesh = execution.mesh();

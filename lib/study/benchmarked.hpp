@@ -28,7 +28,7 @@ void timed_gemm(plmr::Execution& execution, Index m, Index k, Index n);
 /// MeshGEMM-T of any shape, C (m, n) = A (m, k) B^T.
 void timed_gemm_t(plmr::Execution& execution, Index m, Index k, Index n);
 /// MeshGEMV of any shape, c (n) = a (k) B.
-void timed_gemv(plmr::Execution& execution, Index k, Index n, const mesh::KTree& tree);
+void timed_gemv(plmr::Execution& execution, Index k, Index n, const mesh::ReductionTree& tree);
 
 /// Their GEMM and GEMV on their own, one tile (m, k) x (k, n) a core; the GEMV without the final multicast
 /// where `multicast` is false.

@@ -9,9 +9,9 @@ namespace wafer::study {
 /// One published number and what predicts it.
 struct Comparison {
   std::string label;
-  std::string group;  // rows of one group share a bound
-  double published = 0.0;
-  bool fitted = false;  // set a parameter of the device: its error proves nothing
+  std::string group;       // rows of one group share a bound
+  double published = 0.0;  // 0: there is no number
+  bool fitted = false;     // set a parameter of the device: its error proves nothing
   std::function<double()> predict;
   double predicted = 0.0;
 
@@ -27,10 +27,12 @@ struct Bound {
   bool of_fitted = false;
 };
 
-/// A fact that must hold about the predictions, such as an order.
+/// A fact about the predictions, such as an order, that must hold; or one that the paper states and that is
+/// only shown.
 struct Claim {
   std::string text;
   std::function<bool(const std::vector<Comparison>&)> holds;
+  bool must = true;
 };
 
 /// A table of the paper, or a set of measurements, to be held against the model.

@@ -21,8 +21,8 @@ double summa_step(const plmr::Device& device, Index P, Index tile) {
     const std::vector<Index> words(at(P), execution.cost().stream_words(tile * tile));
     const plmr::Operator op(&execution, "summa");
     for (Index s = 0; s < steps; ++s) {
-      plmr::multicast_lines(execution, mesh::Axis::x, {0, P}, {0, P}, s, words);
-      plmr::multicast_lines(execution, mesh::Axis::y, {0, P}, {0, P}, s, words);
+      plmr::multicast_in_turn(execution, mesh::Axis::x, s, words);
+      plmr::multicast_in_turn(execution, mesh::Axis::y, s, words);
       const plmr::Ticks work = execution.cost().gemm(tile, tile, tile);
       execution.compute([work](Index, Index) { return work; });
     }

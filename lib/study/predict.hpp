@@ -21,7 +21,7 @@ struct PredictRequest {
   Index input = 0;   // tokens of the prompt
   Index output = 0;  // tokens to generate
   kv::Policy kv = kv::Policy::shift;
-  fabric::TreeShape tree;
+  fabric::ReduceShape tree;
   bool every_layer = false;  // and every token: run all, repeat nothing
   bool traced = false;
 };

@@ -62,6 +62,8 @@ const std::vector<std::pair<std::string, Maker>>& makers() {
       {"table6", gemv_table},
       {"table7", [](const Sources& sources) { return energy_table(sources, false); }},
       {"table8", [](const Sources& sources) { return energy_table(sources, true); }},
+      {"fig9", gemm_figure},
+      {"fig10", gemv_figure},
       {"wse2-summa", summa_table},
       {"wse3-gemm", wse3_gemm_table},
       {"wse3-gemv", wse3_gemv_table},

@@ -31,7 +31,7 @@ struct BenchmarkedModel {
 const std::vector<BenchmarkedModel>& benchmarked_models();
 const BenchmarkedModel& benchmarked_model(const std::string& name);
 
-/// The tables by name: table2 to table8, wse2-summa, wse3-gemm, wse3-gemv, single-core, closed-forms.
+/// The tables by name: table2 to table8, fig9, fig10, wse2-summa, wse3-gemm, wse3-gemv, single-core, closed-forms.
 std::vector<std::string> table_names();
 /// @throws UsageError for another name; InputError for what is wrong with data/paper
 Table make_table(const std::string& name, const Sources& sources);
@@ -48,5 +48,7 @@ Table wse3_gemm_table(const Sources& sources);
 Table wse3_gemv_table(const Sources& sources);
 Table single_core_table(const Sources& sources);
 Table closed_forms_table();
+Table gemm_figure(const Sources& sources);  // figure 9
+Table gemv_figure(const Sources& sources);  // figure 10
 
 }  // namespace wafer::study

@@ -19,9 +19,9 @@ TEST_CASE("every kind of error carries its exit code and its line", "[core]") {
   CHECK(UsageError(problem).code() == ExitCode::usage);
   CHECK(InputError(problem).code() == ExitCode::input);
   CHECK(FitError(problem).code() == ExitCode::does_not_fit);
-  CHECK(UserError(ExitCode::rank_failed, "rank 3: it").code() == ExitCode::rank_failed);
+  CHECK(UserError(ExitCode::slower, "rank 3: it").code() == ExitCode::slower);
   CHECK(InputError(problem).what() == std::string("it; got that"));
-  CHECK(UserError(ExitCode::rank_failed, "rank 3: it").what() == std::string("rank 3: it"));
+  CHECK(UserError(ExitCode::slower, "rank 3: it").what() == std::string("rank 3: it"));
 }
 
 TEST_CASE("exit codes are the numbers that scripts rely on", "[core]") {
@@ -31,7 +31,7 @@ TEST_CASE("exit codes are the numbers that scripts rely on", "[core]") {
   CHECK(static_cast<int>(ExitCode::input) == 3);
   CHECK(static_cast<int>(ExitCode::does_not_fit) == 4);
   CHECK(static_cast<int>(ExitCode::verification) == 5);
-  CHECK(static_cast<int>(ExitCode::rank_failed) == 6);
+  CHECK(static_cast<int>(ExitCode::slower) == 6);
 }
 
 TEST_CASE("a check that fails names its expression, its place and what it means", "[core]") {

@@ -6,7 +6,7 @@
 #include "fabric/tilings.hpp"
 
 using namespace wafer;
-using fabric::AllReduce, fabric::Fabric, fabric::Segment, fabric::TreeShape;
+using fabric::AllReduce, fabric::Fabric, fabric::Segment, fabric::ReduceShape;
 using mesh::Axis, mesh::Mesh;
 
 namespace {
@@ -18,7 +18,7 @@ enum class Operation { sum, max };
 struct Setting {
   Axis axis = Axis::x;
   std::vector<Segment> segments;
-  TreeShape shape;
+  ReduceShape shape;
   Operation operation = Operation::sum;
   bool copies = false;  // equal on all lines
 };
@@ -44,15 +44,40 @@ void contribute(const Setting& setting, Index segment, Index place, std::span<fl
     combine_of(setting.operation)(own, sum);
 }
 
+// Chunk c starts at ring position c - 1 and ends at c.
+std::vector<float> fold_ring(Index cores, Index length, const test::Contribute& contribute,
+                             const test::Combine& combine) {
+  const mesh::Ring ring(cores);
+  const auto offsets = part_offsets(length, cores);
+  std::vector<float> sum(at(length));
+  for (Index c = 0; c < cores; ++c)
+    for (Index step = 0; step < cores; ++step) {
+      std::vector<float> own(at(length));
+      contribute(ring.place_of({wrap(c - 1 - step, cores)}), own, true);
+      const auto begin = at(offsets[at(c)]), size = at(offsets[at(c) + 1]) - begin;
+      const auto part = std::span(sum).subspan(begin, size);
+      const auto mine = std::span(own).subspan(begin, size);
+      if (step == 0)
+        std::copy(mine.begin(), mine.end(), part.begin());
+      else
+        combine(mine, part);
+    }
+  return sum;
+}
+
 std::vector<float> expected_of(const Setting& setting, Index segment) {
   const mesh::Range places = setting.segments[at(segment)].places;
-  const mesh::KTree tree(places.size(), setting.shape.levels, std::min(setting.shape.groups, places.size()));
-  return test::fold_tree(
-      tree, length_of(segment),
-      [&](Index place, std::span<float> sum, bool first) {
-        contribute(setting, segment, places.begin + place, sum, first);
-      },
-      combine_of(setting.operation));
+  const auto own = [&](Index place, std::span<float> sum, bool first) {
+    contribute(setting, segment, places.begin + place, sum, first);
+  };
+  const auto* algorithm = setting.shape.algorithm;
+  if (algorithm != nullptr && algorithm->tree == nullptr)
+    return fold_ring(places.size(), length_of(segment), own, combine_of(setting.operation));
+  const mesh::ReductionTree tree =
+      algorithm != nullptr
+          ? algorithm->tree(places.size(), setting.shape)
+          : mesh::KTree(places.size(), setting.shape.levels, std::min(setting.shape.groups, places.size()));
+  return test::fold_tree(tree, length_of(segment), own, combine_of(setting.operation));
 }
 
 std::vector<std::vector<float>> run(const AllReduce& reduce, const Setting& setting, bool multicast) {
@@ -92,8 +117,8 @@ void check(const Fabric& fabric, const AllReduce& reduce, const Setting& setting
 
 const std::vector<Mesh> meshes = {{1, 1}, {1, 4}, {2, 3}, {5, 5}, {7, 5}, {1, 13}};
 
-std::vector<TreeShape> shapes() {
-  std::vector<TreeShape> all;
+std::vector<ReduceShape> shapes() {
+  std::vector<ReduceShape> all;
   for (const Index levels : {1, 2, 3, 5})
     for (const Index groups : {0, 1, 2, 3, 13}) all.push_back({levels, groups});
   return all;
@@ -122,7 +147,7 @@ TEST_CASE("an all-reduce of lines adds in the order of the tree, bit for bit, on
   for (const Mesh mesh : meshes)
     test::on_every_tiling(mesh, [](const Fabric& fabric) {
       for (const Axis axis : {Axis::x, Axis::y})
-        for (const TreeShape shape : shapes())
+        for (const ReduceShape shape : shapes())
           check(fabric, AllReduce::of_lines(fabric, axis, {shape.levels, std::min(shape.groups, Index{13})}),
                 {axis, whole_lines(fabric, axis), shape, Operation::sum, false});
     });
@@ -141,12 +166,27 @@ TEST_CASE("segments of lines reduce among themselves", "[fabric]") {
   for (const Mesh mesh : meshes)
     test::on_every_tiling(mesh, [](const Fabric& fabric) {
       for (const Axis axis : {Axis::x, Axis::y})
-        for (const TreeShape shape : {TreeShape{1, 0}, TreeShape{2, 0}, TreeShape{2, 2}, TreeShape{3, 0}}) {
+        for (const ReduceShape shape :
+             {ReduceShape{1, 0}, ReduceShape{2, 0}, ReduceShape{2, 2}, ReduceShape{3, 0}}) {
           const auto segments = runs_of_lines(fabric, axis);
           check(fabric, AllReduce(fabric, axis, segments, shape),
                 {axis, segments, shape, Operation::sum, false});
         }
     });
+}
+
+TEST_CASE("every all-reduce adds in its own order, on whole lines and on runs", "[fabric]") {
+  for (const auto& algorithm : fabric::all_reduce_algorithms())
+    for (const Mesh mesh : meshes)
+      test::on_every_tiling(mesh, [&](const Fabric& fabric) {
+        CAPTURE(std::string(algorithm.name));
+        const ReduceShape shape{2, 0, &algorithm};
+        for (const Axis axis : {Axis::x, Axis::y})
+          for (const Operation operation : {Operation::sum, Operation::max})
+            for (const auto& segments : {whole_lines(fabric, axis), runs_of_lines(fabric, axis)})
+              check(fabric, AllReduce(fabric, axis, segments, shape),
+                    {axis, segments, shape, operation, false});
+      });
 }
 
 TEST_CASE("an all-reduce of copies gives every rank the sum that whole lines would give", "[fabric]") {

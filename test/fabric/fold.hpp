@@ -27,8 +27,8 @@ inline std::vector<float> fold_chain(const mesh::Chain& chain, Index length, con
 }
 
 /// A K-tree reduction on one process: level after level of chains over the roots of the level below.
-inline std::vector<float> fold_tree(const mesh::KTree& tree, Index length, const Contribute& contribute,
-                                    const Combine& combine) {
+inline std::vector<float> fold_tree(const mesh::ReductionTree& tree, Index length,
+                                    const Contribute& contribute, const Combine& combine) {
   std::map<Index, std::vector<float>> below;
   for (std::size_t level = 0; level < tree.levels().size(); ++level) {
     const auto own = [&](Index place, std::span<float> sum, bool first) {

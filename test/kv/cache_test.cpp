@@ -1,5 +1,7 @@
 #include "kv/cache.hpp"
 
+#include <set>
+
 #include "core/error.hpp"
 #include "fabric/tilings.hpp"
 
@@ -71,7 +73,7 @@ std::int64_t wrong_entries(const Cache& cache, const Fabric& fabric, const HeadL
         if (!fits) ++wrong;
         for (Index n = 0; n < shape.rows && fits; ++n)
           for (Index k = 0; k < shape.cols; ++k) {
-            const Index token = view.first(y) + n;
+            const Index token = view.position(y, n);
             wrong += keys(n, k) == entry(layer, token, rows[at(k)], false) ? 0 : 1;
             wrong += values(n, k) == entry(layer, token, rows[at(k)], true) ? 0 : 1;
           }
@@ -80,22 +82,22 @@ std::int64_t wrong_entries(const Cache& cache, const Fabric& fabric, const HeadL
   return test::world().max(wrong);
 }
 
-// Tokens in order from the first row to the last, where the policy wants them; nothing else in memory.
+// Every token once, on rows as full as the policy wants them; nothing else in memory.
 void check(const Cache& cache, const Fabric& fabric, const HeadLayout& heads,
            const std::vector<Index>& counts) {
   CAPTURE(cache.tokens());
   REQUIRE(cache.occupancy() == counts);
-  Index first = 0;
+  std::set<Index> tokens;  // every one on one row
   Index elements = 0;
   for (Index y = 0; y < fabric.mesh().height; ++y) {
     REQUIRE(cache.view(0).count(y) == counts[at(y)]);
-    REQUIRE(cache.view(0).first(y) == first);
-    first += counts[at(y)];
+    for (Index n = 0; n < counts[at(y)]; ++n) tokens.insert(cache.view(0).position(y, n));
     if (!fabric.tile().rows.contains(y)) continue;
     for (Index x = fabric.tile().columns.begin; x < fabric.tile().columns.end; ++x)
       elements += counts[at(y)] * heads.key().size(x);
   }
-  REQUIRE(first == cache.tokens());
+  REQUIRE(static_cast<Index>(tokens.size()) == cache.tokens());
+  if (!tokens.empty()) REQUIRE((*tokens.begin() == 0 && *tokens.rbegin() == cache.tokens() - 1));
   REQUIRE(wrong_entries(cache, fabric, heads) == 0);
   CHECK(cache.bytes() == static_cast<std::int64_t>(elements * layers * 2 * 4));
 }
@@ -118,18 +120,38 @@ void check_appends(const Fabric& fabric, Policy policy, Index prompt) {
 
 TEST_CASE("from empty, every entry is the right token's after any number of appends", "[kv]") {
   for (const Mesh mesh : meshes)
-    for (const Policy policy : {Policy::shift, Policy::concat})
+    for (const Policy policy : {Policy::shift, Policy::concat, Policy::round_robin})
       test::on_every_tiling(mesh, [policy](const Fabric& fabric) { check_appends(fabric, policy, 0); });
 }
 
 TEST_CASE("after a prompt of any length, shorter than the mesh is high too, appends go on in order", "[kv]") {
   for (const Mesh mesh : meshes)
-    for (const Policy policy : {Policy::shift, Policy::concat})
+    for (const Policy policy : {Policy::shift, Policy::concat, Policy::round_robin})
       for (const Index prompt :
            {Index{1}, mesh.height - 1, mesh.height, mesh.height + 1, 2 * mesh.height + 1})
         test::on_every_tiling(mesh, [&](const Fabric& fabric) {
           if (fabric.threads() == 1 && prompt > 0) check_appends(fabric, policy, prompt);
         });
+}
+
+TEST_CASE(
+    "with shift and concat tokens lie in order; with round-robin a new one stays on the row of its turn",
+    "[kv]") {
+  for (const Policy policy : {Policy::shift, Policy::concat, Policy::round_robin})
+    test::on_every_tiling({3, 2}, [policy](const Fabric& fabric) {
+      const HeadLayout heads = heads_of(fabric.mesh());
+      Cache cache(fabric, heads, layers, policy);
+      fill(cache, fabric, heads, 4);  // tokens 0, 1 | 2 | 3
+      for (int token = 4; token < 9; ++token) append(cache, fabric, heads);
+      std::vector<std::vector<Index>> rows(3);
+      for (Index y = 0; y < 3; ++y)
+        for (Index n = 0; n < cache.view(0).count(y); ++n)
+          rows[at(y)].push_back(cache.view(0).position(y, n));
+      using Rows = std::vector<std::vector<Index>>;
+      if (policy == Policy::shift) CHECK(rows == Rows{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}});
+      if (policy == Policy::concat) CHECK(rows == Rows{{0, 1}, {2}, {3, 4, 5, 6, 7, 8}});
+      if (policy == Policy::round_robin) CHECK(rows == Rows{{0, 1, 6}, {2, 4, 7}, {3, 5, 8}});
+    });
 }
 
 TEST_CASE("a cleared cache is empty and takes another prompt", "[kv]") {

@@ -55,9 +55,9 @@ TEST_CASE("with concat the bottom row takes every new token and the prompt stays
 }
 
 TEST_CASE("policies have names, and no others are taken", "[kv]") {
-  for (const Policy policy : {Policy::shift, Policy::concat})
+  for (const Policy policy : {Policy::shift, Policy::concat, Policy::round_robin})
     CHECK(kv::parse_policy(kv::to_string(policy)) == policy);
   CHECK(kv::to_string(Policy::shift) == "shift");
   CHECK_THROWS_AS(kv::parse_policy("Shift"), UsageError);
-  CHECK_THROWS_WITH(kv::parse_policy(""), "--kv; got \"\"; expected shift or concat");
+  CHECK_THROWS_WITH(kv::parse_policy(""), "--kv; got \"\"; expected shift, concat or round-robin");
 }

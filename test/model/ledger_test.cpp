@@ -27,8 +27,11 @@ struct Meshes {
   kv::Policy kv = kv::Policy::shift;
 };
 const std::vector<Meshes> meshes = {
-    {{1, 4}, {1, 4}}, {{3, 3}, {3, 3}}, {{2, 3}, {3, 2}}, {{5, 4}, {2, 2}, kv::Policy::concat},
-    {{7, 5}, {7, 5}},
+    {{1, 4}, {1, 4}},
+    {{3, 3}, {3, 3}},
+    {{2, 3}, {3, 2}},
+    {{5, 4}, {2, 2}, kv::Policy::concat},
+    {{7, 5}, {7, 5}, kv::Policy::round_robin},
 };
 const std::vector<Index> prompt = {3, 1, 4, 1, 5};
 const std::vector<Index> continuation = {9, 2, 6, 5, 3, 5, 8};

@@ -62,13 +62,16 @@ std::vector<Options> all_options(Options options) {
 }
 
 std::vector<Options> make_meshes() {
-  std::vector<Options> all(2);
+  std::vector<Options> all(3);
   all[0].prefill_mesh = {3, 2};
   all[0].decode_mesh = {2, 3};
   all[1].prefill_mesh = {2, 2};
   all[1].decode_mesh = {5, 4};
   all[1].kv = kv::Policy::concat;
   all[1].tree.levels = 3;
+  all[2].prefill_mesh = {3, 3};
+  all[2].decode_mesh = {3, 3};
+  all[2].kv = kv::Policy::round_robin;
   return all;
 }
 const std::vector<Options> meshes = make_meshes();

@@ -47,7 +47,7 @@ std::vector<float> on_mesh(const Fabric& fabric, const PlainHeads& sizes, const 
   const ops::CacheView cache = {[&](CoreCoord core) { return std::as_const(keys[number(core)]).view(); },
                                 [&](CoreCoord core) { return std::as_const(values[number(core)]).view(); },
                                 [&](Index row) { return rows.size(row); },
-                                [&](Index row) { return rows.offset(row); }};
+                                [&](Index row, Index n) { return rows.offset(row) + n; }};
   const std::vector<float> last(qkv.end() - sizes.width(), qkv.end());
   const auto token = test::placed(fabric, Placement::copied(Axis::y, heads.fused()), last);
   const Blocks out = ops::DecodeAttention(fabric, heads).run(token, cache, tokens - 1, window);

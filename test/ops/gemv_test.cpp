@@ -6,7 +6,7 @@
 #include "ops/operands.hpp"
 
 using namespace wafer;
-using fabric::AllReduce, fabric::Blocks, fabric::Fabric, fabric::Placement, fabric::TreeShape;
+using fabric::AllReduce, fabric::Blocks, fabric::Fabric, fabric::Placement, fabric::ReduceShape;
 using mesh::Axis, mesh::Mesh;
 
 namespace {
@@ -28,7 +28,7 @@ struct Results {
   std::vector<float> everywhere, at_roots;
 };
 
-Results on_mesh(const Fabric& fabric, Axis axis, Shape shape, TreeShape tree, const Blocks& B,
+Results on_mesh(const Fabric& fabric, Axis axis, Shape shape, ReduceShape tree, const Blocks& B,
                 const std::vector<float>& a) {
   const Cuts cuts(fabric.mesh(), axis, shape);
   const auto lines = AllReduce::of_lines(fabric, axis, tree);
@@ -40,7 +40,7 @@ Results on_mesh(const Fabric& fabric, Axis axis, Shape shape, TreeShape tree, co
           fabric::gather(fabric, ops::mesh_gemv_to_root(fabric, axis, lines, vector, B))};
 }
 
-std::vector<float> core_by_core(Mesh mesh, Axis axis, Shape shape, TreeShape tree,
+std::vector<float> core_by_core(Mesh mesh, Axis axis, Shape shape, ReduceShape tree,
                                 const std::vector<float>& a, const std::vector<float>& b) {
   const Cuts cuts(mesh, axis, shape);
   const mesh::KTree order(mesh.length(axis), tree.levels, std::min(tree.groups, mesh.length(axis)));
@@ -80,7 +80,7 @@ TEST_CASE("MeshGEMV gives the closed form for plain and turned matrices", "[ops]
 TEST_CASE("MeshGEMV has the bits of a core-by-core run on every tiling, for any tree", "[ops]") {
   for (const Mesh mesh : meshes)
     for (const Axis axis : {Axis::x, Axis::y})
-      for (const TreeShape tree : {TreeShape{2, 0}, TreeShape{1, 0}, TreeShape{3, 2}}) {
+      for (const ReduceShape tree : {ReduceShape{2, 0}, ReduceShape{1, 0}, ReduceShape{3, 2}}) {
         const Shape shape{11, 17};
         const auto a = test::normals(shape.rows, 1);
         const auto b = test::normals(shape.size(), 2);

@@ -29,8 +29,8 @@ struct Cuts {
 std::vector<float> on_mesh(const Fabric& fabric, const Cuts& cuts, const std::vector<float>& a,
                            const std::vector<float>& b, DType type = DType::f32) {
   const auto A = test::placed(fabric, Placement::plain(cuts.rows, cuts.contraction), a);
-  auto B = test::placed_as(type, fabric, ops::mesh_gemm_right(fabric, cuts.contraction, cuts.cols), b);
-  return fabric::gather(fabric, ops::mesh_gemm(fabric, A, B));
+  auto B = test::placed_as(type, fabric, ops::MeshGemm(fabric).right(cuts.contraction, cuts.cols), b);
+  return fabric::gather(fabric, ops::MeshGemm(fabric).multiply(A, B, cuts.cols));
 }
 
 // Core by core: each adds its products in the order in which the blocks come past.
@@ -104,9 +104,9 @@ TEST_CASE("MeshGEMM leaves both operands as they were", "[ops]") {
       const auto a = test::normals(13 * 11, 1);
       const auto b = test::normals(11 * 17, 2);
       const auto A = test::placed(fabric, Placement::plain(cuts.rows, cuts.contraction), a);
-      auto B = test::placed(fabric, ops::mesh_gemm_right(fabric, cuts.contraction, cuts.cols), b);
-      const auto first = fabric::gather(fabric, ops::mesh_gemm(fabric, A, B));
-      const auto second = fabric::gather(fabric, ops::mesh_gemm(fabric, A, B));
+      auto B = test::placed(fabric, ops::MeshGemm(fabric).right(cuts.contraction, cuts.cols), b);
+      const auto first = fabric::gather(fabric, ops::MeshGemm(fabric).multiply(A, B, cuts.cols));
+      const auto second = fabric::gather(fabric, ops::MeshGemm(fabric).multiply(A, B, cuts.cols));
       REQUIRE(test::differing(second, first) == 0);
       REQUIRE(test::differing(fabric::gather(fabric, A), a) == 0);
       REQUIRE(test::differing(fabric::gather(fabric, B), b) == 0);
@@ -116,7 +116,7 @@ TEST_CASE("MeshGEMM leaves both operands as they were", "[ops]") {
 TEST_CASE("operands whose contraction is cut differently are a mistake of ours", "[ops]") {
   test::on_every_tiling({2, 3}, [](const Fabric& fabric) {
     const Blocks A(fabric, Placement::plain(Partition::even(4, 2), Partition::even(7, 3)));
-    Blocks B(fabric, ops::mesh_gemm_right(fabric, test::dealt(7, 3), Partition::even(5, 3)));
-    CHECK_THROWS_AS(ops::mesh_gemm(fabric, A, B), InternalError);
+    Blocks B(fabric, ops::MeshGemm(fabric).right(test::dealt(7, 3), Partition::even(5, 3)));
+    CHECK_THROWS_AS(ops::MeshGemm(fabric).multiply(A, B, Partition::even(5, 3)), InternalError);
   });
 }

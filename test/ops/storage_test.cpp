@@ -86,7 +86,7 @@ std::vector<float> decode_on(const Fabric& fabric, const std::vector<float>& qkv
   const ops::CacheView cache = {[&](CoreCoord core) { return entries(core.y, 0); },
                                 [&](CoreCoord core) { return entries(core.y, heads.head_dim); },
                                 [&](Index row) { return rows.size(row); },
-                                [&](Index row) { return rows.offset(row); }, type};
+                                [&](Index row, Index n) { return rows.offset(row) + n; }, type};
   const std::vector<float> last(qkv.end() - heads.width(), qkv.end());
   const auto token = test::placed(fabric, Placement::copied(Axis::y, layout.fused()), last);
   return fabric::gather(fabric, ops::DecodeAttention(fabric, layout).run(token, cache, tokens - 1, 0));

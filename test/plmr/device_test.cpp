@@ -17,8 +17,8 @@ std::vector<double> values(const Device& device) {
   std::vector<double> all = {device.clock_hz, device.power_watts};
   for (const Ticks ticks :
        {device.word, device.ramp, device.hop, device.die_border, device.stage, device.operation,
-        device.operator_entry, device.shift, device.background_word, device.loop, device.call,
-        device.accumulate, device.divide, device.square_root, device.exponential})
+        device.multicast, device.operator_entry, device.shift, device.background_word, device.loop,
+        device.call, device.accumulate, device.divide, device.square_root, device.exponential})
     all.push_back(to_cycles(ticks));
   for (const Index count : {device.grid_height, device.grid_width, device.sram_bytes, device.die_rows,
                             device.routes, device.stream_packet_bytes, device.max_elements,

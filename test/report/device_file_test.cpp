@@ -76,7 +76,7 @@ TEST_CASE("every parameter has its own place in the device") {
          {&D::grid_height, &D::grid_width, &D::sram_bytes, &D::die_rows, &D::routes, &D::stream_packet_bytes,
           &D::max_elements, &D::memory_word_bytes, &D::vector_elements_16, &D::vector_elements_32})
       compare(member);
-    for (auto member : {&D::word, &D::ramp, &D::hop, &D::die_border, &D::stage, &D::operation,
+    for (auto member : {&D::word, &D::ramp, &D::hop, &D::die_border, &D::stage, &D::operation, &D::multicast,
                         &D::operator_entry, &D::shift, &D::background_word, &D::loop, &D::call,
                         &D::accumulate, &D::divide, &D::square_root, &D::exponential})
       compare(member);

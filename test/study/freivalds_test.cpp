@@ -19,13 +19,13 @@ struct Product {
   Fabric fabric{world, wafer::mesh::Tiling(mesh, world.size())};
   Partition k = Partition::even(23, mesh.width);
   Blocks A{fabric, Placement::plain(Partition::even(17, mesh.height), k)};
-  Blocks B{fabric, wafer::ops::mesh_gemm_right(fabric, k, Partition::even(19, mesh.width))};
+  Blocks B{fabric, wafer::ops::MeshGemm(fabric).right(k, Partition::even(19, mesh.width))};
   Blocks C;
 
   Product() {
     fill(A, 1);
     fill(B, 2);
-    C = wafer::ops::mesh_gemm(fabric, A, B);
+    C = wafer::ops::MeshGemm(fabric).multiply(A, B, Partition::even(19, mesh.width));
   }
   static void fill(Blocks& matrix, std::uint64_t stream) {
     const wafer::Random random(5, stream);

@@ -32,7 +32,7 @@ TEST_CASE("layers that are alike and stretches of tokens stand for all of them")
   const std::pair<mesh::Mesh, mesh::Mesh> meshes[] = {
       {{3, 3}, {3, 3}}, {{2, 3}, {2, 3}}, {{3, 3}, {2, 3}}, {{1, 1}, {3, 2}}};
   for (const auto& [prefill, decode] : meshes)
-    for (const kv::Policy kv : {kv::Policy::shift, kv::Policy::concat}) {
+    for (const kv::Policy kv : {kv::Policy::shift, kv::Policy::concat, kv::Policy::round_robin}) {
       PredictRequest request = request_of(prefill, decode);
       request.kv = kv;
       const Prediction repeated = predict(world(), request);

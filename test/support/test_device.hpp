@@ -24,6 +24,7 @@ inline plmr::Device odd_device() {
   device.operation = cycles(6);
   device.operator_entry = cycles(80);
   device.shift = cycles(48.125);
+  device.multicast = cycles(203);
   device.background_word = cycles(0.625);
   device.stream_packet_bytes = 8;
   device.max_elements = 1;

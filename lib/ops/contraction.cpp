@@ -1,0 +1,58 @@
+#include "ops/contraction.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/gemm.hpp"
+
+namespace wafer::ops {
+
+using fabric::Blocks, fabric::Fabric, fabric::Placement, fabric::Use, fabric::Visits;
+using mesh::CoreCoord;
+
+Blocks cut_over_slots(const Fabric& fabric, const mesh::QueuePlan& queues, const Blocks& A,
+                      const Partition& blocks) {
+  Blocks cut(fabric, Placement::queued_left(queues, A.placement().rows(), blocks), DType::f32, std::nullopt);
+  fabric.for_cores([&](CoreCoord core) {
+    const auto block = A(core.y, core.x);
+    Index column = 0;
+    for (Index slot = 0; slot < queues.x.slots(core.x); ++slot) {
+      const auto part = cut(core.y, queues.x.first_slot(core.x) + slot);
+      for (Index m = 0; m < part.rows(); ++m)
+        std::copy_n(block.row(m).begin() + column, part.cols(), part.row(m).begin());
+      column += part.cols();
+    }
+  });
+  return cut;
+}
+
+Placement unskewed_right(const mesh::QueuePlan& queues, const Partition& contraction, const Partition& cols) {
+  return {fabric::contraction_blocks(queues.x, contraction), cols, [queues](Index block, Index x) {
+            return CoreCoord{queues.y.place_of_block(block), x};
+          }};
+}
+
+void add_in_order(const Fabric& fabric, Blocks& A, Blocks& B, Blocks& C) {
+  const Index steps = B.placement().rows().parts();
+  const Index chunk = fabric::chunk_of(steps);
+  const auto every_step = [steps](mesh::Range lines, auto use_of) {
+    std::vector<Use> uses;
+    uses.reserve(at(lines.size() * steps));
+    for (Index line = lines.begin; line < lines.end; ++line)
+      for (Index s = 0; s < steps; ++s) uses.push_back(use_of(line, s));
+    return uses;
+  };
+  std::array<Visits, 2> visits = {
+      Visits(fabric, A, steps, chunk,
+             [&](const mesh::Tile& tile) {
+               return every_step(tile.rows, [](Index y, Index s) { return Use{y, s, s, s}; });
+             }),
+      Visits(fabric, B, steps, chunk, [&](const mesh::Tile& tile) {
+        return every_step(tile.columns, [](Index x, Index s) { return Use{s, x, s, s}; });
+      })};
+  fabric::run_bulk(fabric, steps, visits, [&](CoreCoord core, Index s) {
+    kernels::gemm(A(core.y, s), B.typed(s, core.x), C(core.y, core.x), kernels::Output::add);
+  });
+}
+
+}  // namespace wafer::ops
