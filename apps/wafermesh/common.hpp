@@ -93,6 +93,7 @@ void add_gemm(CLI::App& app, Action& chosen);
 void add_gemv(CLI::App& app, Action& chosen);
 void add_allreduce(CLI::App& app, Action& chosen);
 void add_scale(CLI::App& app, Action& chosen);
+void add_bench(CLI::App& app, Action& chosen);
 void add_predict(CLI::App& app, Action& chosen);
 void add_reproduce(CLI::App& app, Action& chosen);
 void add_convert(CLI::App& app, Action& chosen);

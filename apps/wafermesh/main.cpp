@@ -39,6 +39,7 @@ int run(const wafer::fabric::Communicator& world, int argc, char** argv) {
   wafer::app::add_gemv(app, chosen);
   wafer::app::add_allreduce(app, chosen);
   wafer::app::add_scale(app, chosen);
+  wafer::app::add_bench(app, chosen);
   wafer::app::add_predict(app, chosen);
   wafer::app::add_reproduce(app, chosen);
   wafer::app::add_convert(app, chosen);

@@ -12,7 +12,8 @@ class Help(Case):
     def test_every_subcommand_has_help_and_its_example_works(self):
         overview = self.good(1, "--help").out
         commands = re.findall(r"^  ([a-z]+) +\S", overview.partition("Subcommands:")[2], re.MULTILINE)
-        self.assertEqual({"generate", "verify", "gemm", "gemv", "predict", "reproduce", "convert", "inspect"}, set(commands))
+        self.assertEqual({"generate", "verify", "gemm", "gemv", "allreduce", "scale", "bench", "predict", "reproduce",
+                          "convert", "inspect"}, set(commands))
         for command in ("", *commands):
             with self.subTest(command=command):
                 text = self.good(1, *([command] if command else []), "--help").out

@@ -14,7 +14,7 @@ using test::world;
 
 // A small model with more layers than a dry run has to run.
 PredictRequest request_of(mesh::Mesh prefill, mesh::Mesh decode) {
-  const std::string path = std::string(WAFER_DATA_DIR) + "/folio/config.json";
+  const std::string path = WAFER_DATA_DIR "/folio/config.json";
   PredictRequest request;
   request.config = checkpoint::parse_config(io::read_text(path), "", path);
   request.device = test::odd_device();
