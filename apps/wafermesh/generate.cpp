@@ -38,6 +38,7 @@ struct Timing {
   double load = 0.0;
   double prefill = 0.0;
   double decode = 0.0;
+  double device = 0.0;
 };
 
 // Of all ranks. [bytes]
@@ -53,7 +54,8 @@ public:
       : world_(world),
         flags_(flags),
         options_(flags.model.options(flags.mesh, world)),
-        time_(flags.model, world, options_),
+        timed_options_(options_),
+        time_(flags.model, world, timed_options_),
         checkpoint_(open_model(world, flags.model.model)),
         config_(checkpoint_.config()) {
     if (!checkpoint_.tokenizer_json().empty()) {
@@ -80,6 +82,7 @@ public:
     start = now();
     decode(model, first);
     timing_.decode = now() - start;
+    if (time_.first) count_cycles();
     report(model);
     return static_cast<int>(ExitCode::good);
   }
@@ -99,6 +102,32 @@ private:
   }
 
   void progress(const std::string& line) const { show_progress(world_, flags_.output.quiet, line); }
+
+  // What a run costs follows from shapes alone, so a dry run of the same steps counts it, in one go and
+  // without taking the caches from the real one.
+  void count_cycles() {
+    progress("counting cycles");
+    const double start = now();
+    model::Transformer dry(world_, config_, timed_options_);
+    dry.prefill(prompt_);
+    choose(dry);
+    dry.transition();
+    const auto steps = ids_.size() - (ended_ ? 0 : 1);  // the last was decoded only if an end followed
+    for (std::size_t step = 0; step < steps; ++step) {
+      dry.decode(prompt_.front());
+      choose(dry);
+    }
+    timing_.device = now() - start;
+    progress("");
+  }
+
+  // The part of next_token() that is the wafer's.
+  void choose(model::Transformer& dry) const {
+    if (flags_.sampling.temperature <= 0.0)
+      dry.greedy();
+    else
+      dry.logits();
+  }
 
   Index next_token(model::Transformer& model) const {
     if (flags_.sampling.temperature <= 0.0) return model.greedy();
@@ -136,7 +165,7 @@ private:
     const Memory memory{world_.sum(model.weight_bytes()), world_.sum(model.cache().bytes()),
                         world_.sum(peak_memory())};
     Result result;
-    time_.add_to(result);  // before the logits below, which nobody asked the wafer for
+    time_.add_to(result);
     const auto logits = model.logits();
     result.json.update(to_json(model, memory, hash_bytes(std::as_bytes(std::span(logits)))));
     const std::string ledger = std::exchange(result.text, "\n");
@@ -156,6 +185,7 @@ private:
                      {"load_seconds", timing_.load},
                      {"prefill_seconds", timing_.prefill},
                      {"decode_seconds", timing_.decode},
+                     {"device_seconds", timing_.device},
                      {"kv", flags_.model.kv},
                      {"kv_occupancy", model.cache().occupancy()},
                      {"kv_bytes", memory.cache},
@@ -200,6 +230,7 @@ private:
   const Communicator& world_;
   const GenerateFlags& flags_;
   model::Options options_;
+  model::Options timed_options_;
   ModelTime time_;
   checkpoint::Checkpoint checkpoint_;
   const checkpoint::ModelConfig& config_;
