@@ -31,7 +31,8 @@ struct BenchmarkedModel {
 const std::vector<BenchmarkedModel>& benchmarked_models();
 const BenchmarkedModel& benchmarked_model(const std::string& name);
 
-/// The tables by name: table2 to table8, fig9, fig10, wse2-summa, wse3-gemm, wse3-gemv, single-core, closed-forms.
+/// The tables by name: table2 to table8, fig9, fig10, wse2-summa, wse3-gemm, wse3-gemv, single-core,
+/// closed-forms.
 std::vector<std::string> table_names();
 /// @throws UsageError for another name; InputError for what is wrong with data/paper
 Table make_table(const std::string& name, const Sources& sources);
