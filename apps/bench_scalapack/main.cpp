@@ -280,6 +280,7 @@ int leave(const Communicator& world, ExitCode code) {
 
 // Takes the place of ScaLAPACK's own, which always says 32: "users are encouraged to modify this subroutine",
 // it says, as there is no other way to tune psgemm. Collective: every process has to say the same.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int pilaenv_(const int* /*context*/, const char* /*precision*/) { return logical_block; }
 
 }  // namespace wafer::bench

@@ -19,6 +19,11 @@ namespace {
 using Made = std::unique_ptr<Gemm>;
 using mesh::Ring;
 
+template <Index rows, Index columns>
+Made replicated(const Fabric& fabric) {
+  return std::make_unique<MeshGemm25d>(fabric, mesh::Mesh{rows, columns});
+}
+
 constexpr std::array algorithms = {
     GemmAlgorithm{"mesh", "MeshGEMM: cyclic shifts along interleaved rings",
                   [](const Fabric& fabric) -> Made { return std::make_unique<MeshGemm>(fabric); }},
@@ -34,8 +39,11 @@ constexpr std::array algorithms = {
                     return std::make_unique<MeshGemm>(
                         fabric, mesh::QueuePlan(fabric.mesh(), Ring::Order::natural), "cannon");
                   }},
-    GemmAlgorithm{"mesh25d", "2.5D MeshGEMM: regions share the contraction and then add up",
-                  [](const Fabric& fabric) -> Made { return std::make_unique<MeshGemm25d>(fabric); }},
+    GemmAlgorithm{"mesh25d", "2.5D MeshGEMM: 4 regions share the contraction and then add up",
+                  replicated<2, 2>},
+    GemmAlgorithm{"mesh25d-2", "the same with 2 regions side by side", replicated<1, 2>},
+    GemmAlgorithm{"mesh25d-9", "the same with 9 regions", replicated<3, 3>},
+    GemmAlgorithm{"mesh25d-16", "the same with 16 regions", replicated<4, 4>},
     GemmAlgorithm{"summa", "SUMMA: at each step one column and one row multicast",
                   [](const Fabric& fabric) -> Made { return std::make_unique<Summa>(fabric); }},
     GemmAlgorithm{"allgather", "every core gathers its rows of A and its columns of B, then multiplies",

@@ -19,7 +19,10 @@ using mesh::Axis, mesh::Range;
 
 namespace {
 
-mesh::Mesh regions_of(mesh::Mesh mesh) { return {mesh.height < 2 ? 1 : 2, mesh.width < 2 ? 1 : 2}; }
+// As many regions as asked for, where the mesh has lines for them.
+mesh::Mesh regions_of(mesh::Mesh mesh, mesh::Mesh wanted) {
+  return {std::min(mesh.height, wanted.height), std::min(mesh.width, wanted.width)};
+}
 
 // What a range of the mesh shares with [begin, begin + size), counted from begin.
 Range shared(Range range, Index begin, Index size) {
@@ -47,9 +50,9 @@ mesh::Chain spread(Index count, Index distance) {
 
 }  // namespace
 
-MeshGemm25d::MeshGemm25d(const Fabric& fabric)
+MeshGemm25d::MeshGemm25d(const Fabric& fabric, mesh::Mesh regions)
     : fabric_(&fabric),
-      across_(regions_of(fabric.mesh())),
+      across_(regions_of(fabric.mesh(), regions)),
       queues_({fabric.mesh().height / across_.height, fabric.mesh().width / across_.width}) {}
 
 Placement MeshGemm25d::right(const Partition& contraction, const Partition& cols) const {

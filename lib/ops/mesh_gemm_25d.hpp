@@ -5,10 +5,9 @@
 
 namespace wafer::ops {
 
-/// 2.5D MeshGEMM: the mesh is cut into rows x columns equal regions (2 x 2 where it is large enough; cores
-/// beyond them idle). Each region runs a MeshGEMM of the whole M x N result over its share of the
-/// contraction, so it makes as many steps fewer as there are regions, on a mesh that is smaller by their
-/// root; then the regions' results are added.
+/// 2.5D MeshGEMM with c replicas: the mesh is cut into c = rows x columns equal regions (fewer where it has
+/// fewer lines; cores beyond them idle). Each region runs a MeshGEMM of the whole M x N result over its share
+/// of the contraction: N / c^1.5 steps on N x N cores; then the regions' results are added.
 ///
 /// Cost: redistribution of A, max(h, w) / regions steps on regions of h x w cores, a chain of C blocks along
 /// either axis, redistribution of C. Memory: C is as many times larger a core as there are regions. Source:
@@ -16,7 +15,7 @@ namespace wafer::ops {
 /// published.
 class MeshGemm25d : public Gemm {
 public:
-  explicit MeshGemm25d(const fabric::Fabric& fabric);
+  MeshGemm25d(const fabric::Fabric& fabric, mesh::Mesh regions);
   fabric::Placement right(const Partition& contraction, const Partition& cols) const override;
   fabric::Blocks multiply(const fabric::Blocks& A, fabric::Blocks& B, const Partition& cols) const override;
 
