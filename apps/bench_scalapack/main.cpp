@@ -183,9 +183,9 @@ void print(const Setup& setup, const Flags& flags, const std::string& kernels, c
   } else {
     text = fmt::format("ranks: {}; threads of each: {}; CPUs: each may use {} of {}; {}\n", ranks,
                        flags.threads, cpus.allowed, cpus.machine, kernels);
-    text +=
-        fmt::format("ours: {} cores; ScaLAPACK: {} grid, blocks of {}; medians of {} interleaved runs\n\n",
-                    mesh, grid, flags.block, logical_block, flags.reps);
+    text += fmt::format(
+        "ours: {} cores; ScaLAPACK: {} grid, blocks of {}, logical {}; medians of {} interleaved runs\n\n",
+        mesh, grid, flags.block, logical_block, flags.reps);
     text += fmt::format("{:<7} {:>6}  {:>10} {:>10}  {:>10} {:>10}  {:<7}  {:>6}  {:>14}  {:>10}\n",
                         "product", "n", "ours [s]", "rate", "theirs [s]", "rate", "unit", "ratio",
                         "of the pairs", "difference");
