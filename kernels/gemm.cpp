@@ -80,8 +80,8 @@ void widen(DType type, const std::byte* from, std::span<float> to) {
   }
 }
 
-std::string use_library() {
-  openblas_set_num_threads(1);
+std::string use_library(int threads) {
+  openblas_set_num_threads(threads);
   std::string config =
       openblas_get_config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY Haswell MAX_THREADS=64"
   const std::string version = config.substr(0, config.find(' ', config.find(' ') + 1));

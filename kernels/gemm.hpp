@@ -31,7 +31,7 @@ void gemm_nt(MatrixView<const float> A, MatrixView<const float> B, MatrixView<fl
 void widen(DType type, const std::byte* from, std::span<float> to);
 
 /// Makes the library that does the local products run on one thread, as equal bits demand, and names it:
-/// "OpenBLAS 0.3.21 Haswell".
-std::string use_library();
+/// "OpenBLAS 0.3.21 Haswell". More threads are for who measures the library itself.
+std::string use_library(int threads = 1);
 
 }  // namespace wafer::kernels

@@ -20,15 +20,30 @@ Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optio
   std::size_t bytes = 0;
   for_each_local([&](Index i, Index j) { bytes += aligned(block_bytes(i, j)); });
   slab_ = AlignedBuffer(std::max(bytes, std::size_t{1}));
-  for (Index i = 0; i < row_parts; ++i)
-    for (Index j = 0; j < col_parts; ++j)
-      if (block_bytes(i, j) == 0)
-        address_[slot(i, j)] = slab_.data();  // without elements: no need to be sent
+  point_at_nothing();
   std::byte* next = slab_.data();
   for_each_local([&](Index i, Index j) {
     address_[slot(i, j)] = next;
     next += aligned(block_bytes(i, j));
   });
+}
+
+Blocks Blocks::unfilled(const Fabric& fabric, Placement placement, DType type) {
+  Blocks blocks;
+  blocks.placement_ = std::move(placement);
+  blocks.type_ = type;
+  if (fabric.dry()) return blocks;
+  blocks.address_.assign(at(blocks.placement_.rows().parts() * blocks.placement_.cols().parts()), nullptr);
+  blocks.slab_ = AlignedBuffer(1);
+  blocks.point_at_nothing();
+  return blocks;
+}
+
+// Blocks without elements are everywhere: they need not be sent.
+void Blocks::point_at_nothing() {
+  for (Index i = 0; i < placement_.rows().parts(); ++i)
+    for (Index j = 0; j < placement_.cols().parts(); ++j)
+      if (block_bytes(i, j) == 0) address_[slot(i, j)] = slab_.data();
 }
 
 }  // namespace wafer::fabric

@@ -20,6 +20,9 @@ public:
   Blocks(const Fabric& fabric, Placement placement, DType type = DType::f32,
          std::optional<plmr::Memory> memory = plmr::Memory::buffers);
 
+  /// Without memory: all its blocks are the caller's to admit(), but for those without elements.
+  static Blocks unfilled(const Fabric& fabric, Placement placement, DType type);
+
   const Placement& placement() const { return placement_; }
   DType type() const { return type_; }
   Shape shape(Index i, Index j) const { return placement_.block_shape(i, j); }
@@ -43,6 +46,9 @@ public:
     return address_[slot(i, j)];
   }
 
+  /// Block (i, j), or null where it is not here.
+  const std::byte* raw_or_null(Index i, Index j) const { return address_[slot(i, j)]; }
+
   /// Bytes of the blocks that lie on this rank.
   std::size_t bytes() const { return slab_.bytes(); }
 
@@ -51,6 +57,7 @@ public:
   void dismiss(Index i, Index j) { address_[slot(i, j)] = nullptr; }
 
 private:
+  void point_at_nothing();
   std::size_t slot(Index i, Index j) const { return at(i * placement_.cols().parts() + j); }
   float* as_f32(Index i, Index j) const {
     assert(type_ == DType::f32);

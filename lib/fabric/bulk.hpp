@@ -34,16 +34,4 @@ void run_chunks(const Fabric& fabric, Index steps, std::span<Visits> visits, Wor
   }
 }
 
-/// Executes a bulk whose step is local to a core: calls step(core, t) for every core of the tile and every
-/// step, in an order that keeps each core's own. Source: the compute-shift loops of WaferLLM (OSDI 2025),
-/// section 5.
-template <class Step>
-void run_bulk(const Fabric& fabric, Index steps, std::span<Visits> visits, Step step) {
-  run_chunks(fabric, steps, visits, [&](mesh::Range chunk) {
-    fabric.for_cores([&](mesh::CoreCoord core) {
-      for (Index t = chunk.begin; t < chunk.end; ++t) step(core, t);
-    });
-  });
-}
-
 }  // namespace wafer::fabric

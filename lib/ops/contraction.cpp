@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/gemm.hpp"
+#include "ops/products.hpp"
 
 namespace wafer::ops {
 
@@ -12,7 +12,14 @@ using mesh::CoreCoord;
 
 Blocks cut_over_slots(const Fabric& fabric, const mesh::QueuePlan& queues, const Blocks& A,
                       const Partition& blocks) {
-  Blocks cut(fabric, Placement::queued_left(queues, A.placement().rows(), blocks), DType::f32, std::nullopt);
+  Placement queued = Placement::queued_left(queues, A.placement().rows(), blocks);
+  if (queues.blocks() == queues.x.cores()) {  // a block a core: only named otherwise
+    Blocks same = Blocks::unfilled(fabric, std::move(queued), DType::f32);
+    fabric.without_threads().for_cores(
+        [&](CoreCoord core) { same.admit(core.y, queues.x.first_slot(core.x), A.raw(core.y, core.x)); });
+    return same;
+  }
+  Blocks cut(fabric, std::move(queued), DType::f32, std::nullopt);
   fabric.for_cores([&](CoreCoord core) {
     const auto block = A(core.y, core.x);
     Index column = 0;
@@ -50,9 +57,10 @@ void add_in_order(const Fabric& fabric, Blocks& A, Blocks& B, Blocks& C) {
       Visits(fabric, B, steps, chunk, [&](const mesh::Tile& tile) {
         return every_step(tile.columns, [](Index x, Index s) { return Use{s, x, s, s}; });
       })};
-  fabric::run_bulk(fabric, steps, visits, [&](CoreCoord core, Index s) {
-    kernels::gemm(A(core.y, s), B.typed(s, core.x), C(core.y, core.x), kernels::Output::add);
-  });
+  const auto no_skew = [](Index) { return Index{0}; };
+  const ProductSteps products{fabric.tile().rows, fabric.tile().columns, steps, no_skew, no_skew};
+  fabric::run_chunks(fabric, steps, visits,
+                     [&](mesh::Range some) { multiply_steps(fabric, A, B, C, products, some); });
 }
 
 }  // namespace wafer::ops

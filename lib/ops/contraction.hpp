@@ -7,7 +7,7 @@
 namespace wafer::ops {
 
 /// A's columns cut over the slots of their cores: block (y, l) is a run of columns of A(y, x), where x holds
-/// slot l.
+/// slot l. Where every core has one slot, without copies: `A` must outlive the result.
 /// @param blocks contraction_blocks(queues.x, A's columns)
 fabric::Blocks cut_over_slots(const fabric::Fabric& fabric, const mesh::QueuePlan& queues,
                               const fabric::Blocks& A, const Partition& blocks);

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "kernels/gemm.hpp"
 #include "ops/contraction.hpp"
+#include "ops/products.hpp"
 #include "plmr/ring_product.hpp"
 
 namespace wafer::ops {
@@ -62,10 +62,12 @@ Blocks MeshGemm::multiply(const Blocks& A_at_rest, Blocks& B, const Partition& c
     plmr::ring_product(*fabric_->execution(), queues_, {rows.sizes(), blocks.sizes(), cols.sizes()});
 
   std::array<Visits, 2> shifts = {left_visits(*fabric_, queues_, A), right_visits(*fabric_, queues_, B)};
-  fabric::run_bulk(*fabric_, queues_.blocks(), shifts, [&](CoreCoord core, Index step) {
-    const Index block = queues_.block_at(core, step);  // at the front of both queues
-    kernels::gemm(A(core.y, block), B.typed(block, core.x), C(core.y, core.x), kernels::Output::add);
-  });
+  const mesh::Tile& tile = fabric_->tile();
+  const ProductSteps products{tile.rows, tile.columns, queues_.blocks(),  // the fronts of both queues
+                              [this](Index y) { return queues_.skew_x(y); },
+                              [this](Index x) { return queues_.skew_y(x); }};
+  fabric::run_chunks(*fabric_, queues_.blocks(), shifts,
+                     [&](mesh::Range steps) { multiply_steps(*fabric_, A, B, C, products, steps); });
   return C;
 }
 

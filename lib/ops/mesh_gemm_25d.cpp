@@ -8,7 +8,7 @@
 #include "fabric/chain.hpp"
 #include "fabric/redistribute.hpp"
 #include "kernels/activation.hpp"
-#include "kernels/gemm.hpp"
+#include "ops/products.hpp"
 #include "plmr/line_reduction.hpp"
 #include "plmr/ring_product.hpp"
 
@@ -120,12 +120,14 @@ Blocks MeshGemm25d::products(const Partition& rows, Blocks& A, Blocks& B) const 
     });
   };
   std::array<Visits, 2> shifts = {visits_of(A, true), visits_of(B, false)};
-  fabric::run_bulk(fabric, share, shifts, [&](CoreCoord here, Index step) {
-    const Index ry = here.y / height, rx = here.x / width;
-    if (ry >= across_.height || rx >= across_.width) return;
-    const Index region = ry * across_.width + rx, i = here.y % height, j = here.x % width;
-    const Index block = region * share + queues_.block_at({i, j}, step);
-    kernels::gemm(A(i, block), B.typed(block, j), C(region * height + i, j), kernels::Output::add);
+  fabric::run_chunks(fabric, share, shifts, [&](Range steps) {
+    for (Index region = 0; region < regions(); ++region)
+      multiply_steps(fabric, A, B, C,
+                     {shared(fabric.tile().rows, origin(region).y, height),
+                      shared(fabric.tile().columns, origin(region).x, width), share,
+                      [this](Index i) { return queues_.skew_x(i); },
+                      [this](Index j) { return queues_.skew_y(j); }, region * share, region * height},
+                     steps);
   });
   return C;
 }

@@ -66,11 +66,15 @@ TEST_CASE("in a bulk every core meets every block, the right one at each of its 
       std::vector<std::set<Index>> met(done.size());
       std::atomic<int> wrong = 0;
 
-      fabric::run_bulk(fabric, steps, {&visits, 1}, [&](CoreCoord core, Index step) {
-        const std::size_t k = at(core.y * fabric.mesh().width + core.x);
-        const Index block = fabric.queues().block_at(core, step);
-        if (step != done[k]++ || !is_right(A, core.y, block)) ++wrong;
-        met[k].insert(block);
+      fabric::run_chunks(fabric, steps, {&visits, 1}, [&](mesh::Range chunk) {
+        fabric.for_cores([&](CoreCoord core) {
+          const std::size_t k = at(core.y * fabric.mesh().width + core.x);
+          for (Index step = chunk.begin; step < chunk.end; ++step) {
+            const Index block = fabric.queues().block_at(core, step);
+            if (step != done[k]++ || !is_right(A, core.y, block)) ++wrong;
+            met[k].insert(block);
+          }
+        });
       });
 
       CHECK(wrong == 0);

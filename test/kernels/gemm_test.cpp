@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/matrix.hpp"
+#include "kernels/small_gemm.hpp"
 #include "support/catch.hpp"
 
 using namespace wafer;
@@ -123,4 +124,19 @@ TEST_CASE("widen gives every element of every type", "[kernels]") {
   kernels::widen(DType::f32, reinterpret_cast<const std::byte*>(wide.memory.data()), same);
   CHECK(std::equal(same.begin(), same.end(), wide.memory.begin()));
   kernels::widen(DType::bf16, nullptr, {});
+}
+
+TEST_CASE("small_gemm adds the product of padded operands, one of many or few rows and steps", "[kernels]") {
+  for (Index m = 0; m <= 23; ++m)
+    for (const Index n : {0, 8, 16, 24, 40, 64, 96})
+      for (const Index k : {0, 1, 2, 11, 31, 512}) {
+        CAPTURE(m, n, k);
+        const Matrix A({m, k}, 3, 1);
+        const Matrix B({k, n}, 1, 2);
+        const Matrix before({m, n}, 2, 3);
+        Matrix C = before;
+        kernels::small_gemm(A.view(), B.view(), C.view());
+        REQUIRE(wrong_elements(
+                    A, [&](Index i, Index j) { return B.view()(i, j); }, C, before, true) == 0);
+      }
 }

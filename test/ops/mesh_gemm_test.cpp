@@ -68,14 +68,18 @@ TEST_CASE("MeshGEMM gives the closed form on every mesh, for odd, single and few
       });
 }
 
-TEST_CASE("MeshGEMM has the bits of a core-by-core run on every tiling", "[ops]") {
+TEST_CASE("MeshGEMM has the bits of one rank on every tiling, and the values of a core-by-core run",
+          "[ops]") {
   for (const Mesh mesh : meshes)
     for (const Sizes& sizes : all_sizes)
       for (const bool lists : {false, true}) {
         const Cuts cuts(mesh, sizes, lists);
         const auto a = test::normals(sizes.m * sizes.k, 1);
         const auto b = test::normals(sizes.k * sizes.n, 2);
-        const auto expected = core_by_core(mesh, sizes, cuts, a, b);
+        const auto expected =
+            test::on_one_rank(mesh, [&](const Fabric& fabric) { return on_mesh(fabric, cuts, a, b); });
+        const auto by_core = core_by_core(mesh, sizes, cuts, a, b);
+        CHECK(test::distance(expected, std::vector<double>(by_core.begin(), by_core.end())) < 2e-6);
         test::on_every_tiling(mesh, [&](const Fabric& fabric) {
           CAPTURE(sizes.m, sizes.k, sizes.n, lists);
           REQUIRE(test::differing(on_mesh(fabric, cuts, a, b), expected) == 0);
@@ -90,7 +94,8 @@ TEST_CASE("weights in 16 bits are widened and then multiplied alike", "[ops]") {
       const Cuts cuts(mesh, sizes, true);
       const auto a = test::normals(sizes.m * sizes.k, 1);
       const auto b = test::normals(sizes.k * sizes.n, 2);
-      const auto expected = core_by_core(mesh, sizes, cuts, a, test::rounded(b, type));
+      const auto expected = test::on_one_rank(
+          mesh, [&](const Fabric& fabric) { return on_mesh(fabric, cuts, a, test::rounded(b, type)); });
       test::on_every_tiling(mesh, [&](const Fabric& fabric) {
         REQUIRE(test::differing(on_mesh(fabric, cuts, a, b, type), expected) == 0);
       });
