@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/exponential.hpp"
 #include "support/catch.hpp"
 
 using namespace wafer;
@@ -65,4 +66,31 @@ TEST_CASE("divide divides every element", "[kernels]") {
   kernels::divide(x, 3.0F);
   CHECK(x == std::vector<float>{1.0F, -2.0F, 0.0F});
   kernels::divide({}, 3.0F);
+}
+
+TEST_CASE("the exponential is within two units in the last place wherever it neither vanishes nor overflows",
+          "[kernels]") {
+  double worst = 0.0;
+  for (int k = -8700; k <= 8800; ++k) {
+    const float x = static_cast<float>(k) / 100.0F;
+    const double exact = std::exp(static_cast<double>(x));
+    worst = std::max(worst, std::abs(static_cast<double>(kernels::exponential(x)) - exact) / exact);
+  }
+  CHECK(worst <= 2.0 * 0x1p-23);
+  CHECK(kernels::exponential(0.0F) == 1.0F);
+  CHECK(kernels::exponential(-1000.0F) == 0.0F);
+  CHECK(kernels::exponential(-infinity) == 0.0F);
+  CHECK(kernels::exponential(infinity) == kernels::exponential(88.0F));
+  CHECK(std::isnan(kernels::exponential(NAN)));
+}
+
+TEST_CASE("a long row has the bits of the same row in other memory", "[kernels]") {
+  for (const std::size_t n : {15U, 16U, 17U, 100U}) {
+    std::vector<float> row(n + 1), moved(n + 3);
+    for (std::size_t k = 0; k < n; ++k) row[k] = moved[k + 3] = static_cast<float>(k * 37 % 11) - 7.5F;
+    const std::span<float> here(row.data(), n), there(moved.data() + 3, n);
+    CHECK(kernels::row_max(here) == kernels::row_max(there));
+    CHECK(kernels::exponentials(here, 2.5F) == kernels::exponentials(there, 2.5F));
+    CHECK(std::equal(here.begin(), here.end(), there.begin()));
+  }
 }
