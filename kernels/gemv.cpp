@@ -48,7 +48,7 @@ struct Sums {
 };
 
 inline __attribute__((always_inline)) std::uint32_t pair_at(const std::uint16_t* pair) {
-  std::uint32_t word;
+  std::uint32_t word = 0;
   std::memcpy(&word, pair, sizeof word);
   return word;
 }
@@ -96,9 +96,10 @@ inline __attribute__((always_inline)) void add_panel(const float* a, const std::
     sums.even[p] = c[2 * p];
     sums.odd[p] = c[2 * p + 1];
   }
-  const bool prefetch = block.cols == n && 4 * n * Index{sizeof *B} <= prefetched;
+  const bool short_rows = block.cols == n && 4 * n * Index{sizeof *B} <= prefetched;
   Index row = 0;
-  for (; row + 4 <= block.rows; row += 4) add_four<Pair>(a + row, B + row * n, n, pairs, prefetch, sums);
+  for (; row + 4 <= block.rows; row += 4)
+    add_four<Pair>(a + row, B + row * n, n, pairs, short_rows && row + 8 <= block.rows, sums);
   for (; row < block.rows; ++row) add_pairs<Pair, 1>(a + row, B + row * n, n, 0, pairs, sums);
   for (Index p = 0; p < pairs; ++p) {
     c[2 * p] = sums.even[p];
