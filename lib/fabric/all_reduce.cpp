@@ -1,9 +1,9 @@
 #include "fabric/all_reduce.hpp"
 
 #include <algorithm>
-#include <set>
+#include <memory>
 
-#include "fabric/exchange.hpp"
+#include "fabric/packets.hpp"
 #include "fabric/ring_all_reduce.hpp"
 #include "plmr/line_reduction.hpp"
 #include "plmr/ring_reduction.hpp"
@@ -16,19 +16,23 @@ namespace {
 
 bool overlap(mesh::Range a, mesh::Range b) { return a.begin < b.end && b.begin < a.end; }
 
-// What the chains of one level left at their roots: the next level's own values.
-class LevelResults {
-public:
-  void prepare(Index segments) { sums_.assign(at(segments), {}); }
-  std::span<float> make(Index local, Index place, Index length) {
-    auto& sum = sums_[at(local)][place];
-    sum.resize(at(length));
-    return sum;
-  }
-  std::span<const float> find(Index local, Index place) const { return sums_[at(local)].at(place); }
+Index root_of(const ChainJob& job) { return job.origin + job.chain->root_place(); }
 
-private:
-  std::vector<std::map<Index, std::vector<float>>> sums_;  // (local segments) by place
+// The chains of one level, and what they left at their roots: the next level's own values.
+struct Level {
+  std::vector<ChainJob> jobs;             // segment after segment, roots ascending
+  std::vector<Index> local_of;            // (jobs) which of this rank's segments
+  std::vector<std::size_t> first;         // (segments of this rank + 1) their first jobs
+  std::vector<std::span<float>> results;  // (jobs) empty where another rank has the root
+  std::unique_ptr<float[]> sums;          // of the chains that are not a segment's last
+
+  std::span<const float> left_at(Index local, Index place) const {
+    const auto begin = jobs.begin() + static_cast<std::ptrdiff_t>(first[at(local)]);
+    const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(first[at(local) + 1]);
+    const auto job = std::lower_bound(
+        begin, end, place, [](const ChainJob& before, Index wanted) { return root_of(before) < wanted; });
+    return results[static_cast<std::size_t>(job - jobs.begin())];
+  }
 };
 
 }  // namespace
@@ -134,79 +138,90 @@ void AllReduce::reduce(const AllReduceWork& work, bool multicast) const {
 }
 
 void AllReduce::reduce_trees(const AllReduceWork& work) const {
+  const auto levels_of = [&](std::size_t local) { return local_[local].tree->levels().size(); };
   std::size_t levels = 0;
-  for (const Local& local : local_) levels = std::max(levels, local.tree->levels().size());
-  LevelResults below;
-  for (std::size_t level = 0; level < levels; ++level) {
-    LevelResults here;
-    here.prepare(static_cast<Index>(local_.size()));
-    std::vector<ChainJob> jobs;
-    std::vector<Index> local_of;  // (jobs)
+  for (std::size_t l = 0; l < local_.size(); ++l) levels = std::max(levels, levels_of(l));
+  Level below;
+  for (std::size_t number = 0; number < levels; ++number) {
+    Level level;
+    std::size_t floats = 0;
     for (std::size_t l = 0; l < local_.size(); ++l) {
-      if (level >= local_[l].tree->levels().size()) continue;  // shorter segments may be done
-      for (const mesh::Chain& chain : local_[l].tree->levels()[level]) {
-        const Segment& cores = local_[l].cores;
-        jobs.push_back({cores.line, cores.places.begin, &chain, work.length(local_[l].segment)});
-        local_of.push_back(static_cast<Index>(l));
+      level.first.push_back(level.jobs.size());
+      if (number >= levels_of(l)) continue;  // shorter segments may be done
+      const Segment& cores = local_[l].cores;
+      const Index length = work.length(local_[l].segment);
+      for (const mesh::Chain& chain : local_[l].tree->levels()[number]) {
+        level.jobs.push_back({cores.line, cores.places.begin, &chain, length});
+        level.local_of.push_back(static_cast<Index>(l));
+        floats += at(length);
       }
     }
-    const auto segment_of = [&](Index job) { return local_[at(local_of[at(job)])].segment; };
-    std::vector<std::span<float>> results(jobs.size());
-    for (std::size_t j = 0; j < jobs.size(); ++j) {
-      const Index root = jobs[j].origin + jobs[j].chain->root_place();
-      if (!fabric_->tile().places(axis_).contains(root)) continue;
-      const bool last = level + 1 == local_[at(local_of[j])].tree->levels().size();
-      results[j] = last ? work.result(segment_of(static_cast<Index>(j)))
-                        : here.make(local_of[j], root, jobs[j].length);
+    level.first.push_back(level.jobs.size());
+    level.sums = std::make_unique_for_overwrite<float[]>(floats);
+    level.results.resize(level.jobs.size());
+    const auto segment_of = [&](Index job) { return local_[at(level.local_of[at(job)])].segment; };
+    float* next = level.sums.get();
+    for (std::size_t j = 0; j < level.jobs.size(); ++j) {
+      if (!fabric_->tile().places(axis_).contains(root_of(level.jobs[j]))) continue;
+      const bool last = number + 1 == levels_of(at(level.local_of[j]));
+      const std::span own(next, at(level.jobs[j].length));
+      level.results[j] = last ? work.result(segment_of(static_cast<Index>(j))) : own;
+      next += own.size();
     }
     const auto contribute = [&](Index job, Index place, std::span<float> sum, bool first) {
-      if (level == 0) return work.contribute(segment_of(job), place, sum, first);
-      const auto own = below.find(local_of[at(job)], place);
+      if (number == 0) return work.contribute(segment_of(job), place, sum, first);
+      const auto own = below.left_at(level.local_of[at(job)], place);
       if (first)
         std::copy(own.begin(), own.end(), sum.begin());
       else
         work.combine(own, sum);
     };
-    reduce_chains(*fabric_, axis_, jobs,
-                  {contribute, work.combine, [&](Index job) { return results[at(job)]; }});
-    below = std::move(here);
+    reduce_chains(*fabric_, axis_, level.jobs,
+                  {contribute, work.combine, [&](Index job) { return level.results[at(job)]; }});
+    below = std::move(level);
   }
 }
 
 void AllReduce::send_results(const AllReduceWork& work) const {
   // Every rank of the segment but the root's own gets one copy for all of its cores.
   const mesh::Tiling& tiling = fabric_->tiling();
-  std::map<Rank, std::vector<float>> outgoing;
-  std::map<Rank, std::vector<float>> incoming;
+  struct Copy {
+    Index segment;
+    Packets::Room room;
+  };
+  Packets outgoing, incoming;
+  std::vector<Copy> sent, received;
   for (const Local& local : local_) {
-    const Index length = work.length(local.segment);
+    const mesh::Range places = local.cores.places;
+    const std::size_t length = at(work.length(local.segment));
     const auto rank_at = [&](Index place) {
       return tiling.rank_of(mesh::core_at(axis_, local.cores.line, place));
     };
     const Rank source = rank_at(root(local.segment));
     if (source != fabric_->rank()) {
-      auto& message = incoming[source];
-      message.resize(message.size() + at(length));
+      received.push_back({local.segment, incoming.add(source, length)});
       continue;
     }
-    std::set<Rank> ranks;
-    for (Index place = local.cores.places.begin; place < local.cores.places.end; ++place)
-      ranks.insert(rank_at(place));
-    ranks.erase(source);
-    const auto result = work.result(local.segment);
-    for (const Rank rank : ranks) outgoing[rank].insert(outgoing[rank].end(), result.begin(), result.end());
+    for (Index place = places.begin; place < places.end;) {  // a rank has neighbouring places
+      const Rank rank = rank_at(place);
+      if (rank != source) sent.push_back({local.segment, outgoing.add(rank, length)});
+      place = tiling.tile(rank).places(axis_).end;
+    }
   }
+  if (sent.empty() && received.empty()) return;
+  outgoing.allocate();
+  incoming.allocate();
   Exchange exchange(fabric_->communicator());
-  for (auto& [peer, message] : incoming) exchange.receive(peer, std::as_writable_bytes(std::span(message)));
-  for (const auto& [peer, message] : outgoing) exchange.send(peer, std::as_bytes(std::span(message)));
+  incoming.receive(exchange);
+  for (const Copy& copy : sent) {
+    const auto result = work.result(copy.segment);
+    std::copy(result.begin(), result.end(), outgoing.at(copy.room));
+  }
+  outgoing.send(exchange);
   exchange.wait();
-  std::map<Rank, std::size_t> taken;
-  for (const Local& local : local_) {
-    const Rank source = tiling.rank_of(mesh::core_at(axis_, local.cores.line, root(local.segment)));
-    if (source == fabric_->rank()) continue;
-    const auto result = work.result(local.segment);
-    std::copy_n(incoming[source].data() + taken[source], result.size(), result.data());
-    taken[source] += result.size();
+  for (const Copy& copy : received) {
+    const auto result = work.result(copy.segment);
+    std::copy_n(incoming.at(copy.room), result.size(), result.begin());
   }
 }
 

@@ -1,80 +1,73 @@
 #include "fabric/chain.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "fabric/exchange.hpp"
+#include "fabric/packets.hpp"
 
 namespace wafer::fabric {
 
-using mesh::Axis, mesh::Rank;
+using mesh::Axis;
 
 namespace {
 
 // One side of a job on this rank: a run of the chain's members that it walks, away from the far end.
 struct Walk {
   Index job = 0;
-  std::vector<Index> places;  // in the order in which they add
-  std::optional<Rank> from;   // who hands in the sum so far
-  std::optional<Rank> to;     // who takes it on; without, it stays here for the root
-  std::size_t offset = 0;     // of `sum` in this side's memory, or in the message to `to`
-  std::size_t incoming_offset = 0;
-  std::span<float> sum;
+  mesh::Range members;                // of the chain; the higher side takes them from the last to the first
+  std::optional<Packets::Room> from;  // where the sum so far is handed in
+  std::optional<Packets::Room> to;    // where it is taken on; without, it stays here for the root
+  std::size_t kept = 0;               // of such a sum: its place among them
 };
-
-using Lengths = std::map<Rank, std::size_t>;  // floats per peer
-using Messages = std::map<Rank, std::vector<float>>;
 
 // The side of all jobs that comes from the higher members, or from the lower ones.
 class Side {
 public:
   Side(const Fabric& fabric, Axis axis, std::span<const ChainJob> jobs, bool high)
-      : fabric_(fabric), axis_(axis), jobs_(jobs), exchange_(fabric.communicator()) {
-    for (Index job = 0; job < static_cast<Index>(jobs.size()); ++job) add(job, high);
-    for (const auto& [peer, floats] : incoming_floats_) incoming_[peer].resize(floats);
-    for (const auto& [peer, floats] : outgoing_floats_) outgoing_[peer].resize(floats);
-    kept_.resize(kept_floats_);
-    for (auto& [peer, message] : incoming_)
-      exchange_.receive(peer, std::as_writable_bytes(std::span(message)));
+      : fabric_(fabric), axis_(axis), jobs_(jobs), high_(high), exchange_(fabric.communicator()) {
+    walks_.reserve(jobs.size());
+    for (Index job = 0; job < static_cast<Index>(jobs.size()); ++job) add(job);
+    incoming_.allocate();
+    outgoing_.allocate();
+    kept_ = std::make_unique_for_overwrite<float[]>(kept_floats_);
+    incoming_.receive(exchange_);
   }
 
   void run(const Reduction& reduction) {
     exchange_.wait();
-    for (Walk& walk : walks_) {
-      const std::size_t length = at(jobs_[at(walk.job)].length);
-      float* memory = walk.to ? outgoing_[*walk.to].data() : kept_.data();
-      walk.sum = {memory + walk.offset, length};
-      if (walk.from)
-        std::copy_n(incoming_[*walk.from].data() + walk.incoming_offset, length, walk.sum.data());
-    }
-    fabric_.parallel(static_cast<Index>(walks_.size()), [&](Index w) {
-      const Walk& walk = walks_[at(w)];
-      bool first = !walk.from;
-      for (const Index place : walk.places) {
-        reduction.contribute(walk.job, place, walk.sum, first);
-        first = false;
-      }
-    });
-    for (const auto& [peer, message] : outgoing_) exchange_.send(peer, std::as_bytes(std::span(message)));
+    fabric_.parallel(static_cast<Index>(walks_.size()), [&](Index w) { go(walks_[at(w)], reduction); });
+    outgoing_.send(exchange_);
   }
 
   /// The sums that ended here, for their jobs' roots.
   void collect(std::vector<std::span<const float>>& sums) const {
     for (const Walk& walk : walks_)
-      if (!walk.to) sums[at(walk.job)] = walk.sum;
+      if (!walk.to) sums[at(walk.job)] = sum_of(walk);
   }
 
   void wait() { exchange_.wait(); }
 
 private:
-  Rank rank_of(const ChainJob& job, Index member) const {
-    return fabric_.tiling().rank_of(
-        mesh::core_at(axis_, job.line, job.origin + job.chain->members[at(member)]));
+  std::span<float> sum_of(const Walk& walk) const {
+    float* memory = walk.to ? outgoing_.at(*walk.to) : kept_.get() + walk.kept;
+    return {memory, at(jobs_[at(walk.job)].length)};
   }
 
-  void add(Index number, bool high) {
+  void go(const Walk& walk, const Reduction& reduction) const {
+    const std::span<float> sum = sum_of(walk);
+    if (walk.from) std::copy_n(incoming_.at(*walk.from), sum.size(), sum.begin());
+    const ChainJob& job = jobs_[at(walk.job)];
+    const Index count = walk.members.size();
+    for (Index m = 0; m < count; ++m) {
+      const Index member = high_ ? walk.members.end - 1 - m : walk.members.begin + m;
+      const Index place = job.origin + job.chain->members[at(member)];
+      reduction.contribute(walk.job, place, sum, m == 0 && !walk.from);
+    }
+  }
+
+  void add(Index number) {
     const ChainJob& job = jobs_[at(number)];
     const auto& members = job.chain->members;
     const mesh::Range tile = fabric_.tile().places(axis_);
@@ -87,45 +80,40 @@ private:
     const Index end = first_from(tile.end);
     const Index root = job.chain->root;
     if (begin == end || job.length == 0) return;
+    const std::size_t floats = at(job.length);
+    const auto rank_of = [&](Index member) {
+      return fabric_.tiling().rank_of(mesh::core_at(axis_, job.line, job.origin + members[at(member)]));
+    };
     Walk walk;
     walk.job = number;
-    const auto take = [&](Index member) { walk.places.push_back(job.origin + members[at(member)]); };
-    if (high) {
+    if (high_) {
       if (end <= root) return;  // all of them are on the other side
-      for (Index m = end - 1; m > std::max(begin - 1, root); --m) take(m);
-      if (end < count) walk.from = rank_of(job, end);
-      if (begin > root) walk.to = rank_of(job, begin - 1);
+      walk.members = {std::max(begin, root + 1), end};
+      if (end < count) walk.from = incoming_.add(rank_of(end), floats);
+      if (begin > root) walk.to = outgoing_.add(rank_of(begin - 1), floats);
     } else {
       if (begin > root) return;
-      for (Index m = begin; m < std::min(end, root); ++m) take(m);
-      if (begin > 0) walk.from = rank_of(job, begin - 1);
-      if (end <= root) walk.to = rank_of(job, end);
+      walk.members = {begin, std::min(end, root)};
+      if (begin > 0) walk.from = incoming_.add(rank_of(begin - 1), floats);
+      if (end <= root) walk.to = outgoing_.add(rank_of(end), floats);
     }
-    if (walk.places.empty() && !walk.from) return;  // the root is the last member on this side
-    keep(std::move(walk), at(job.length));
-  }
-
-  void keep(Walk walk, std::size_t length) {
-    if (walk.from) {
-      walk.incoming_offset = incoming_floats_[*walk.from];
-      incoming_floats_[*walk.from] += length;
+    if (walk.members.size() == 0 && !walk.from) return;  // the root is the last member on this side
+    if (!walk.to) {
+      walk.kept = kept_floats_;
+      kept_floats_ += floats;
     }
-    std::size_t& floats = walk.to ? outgoing_floats_[*walk.to] : kept_floats_;
-    walk.offset = floats;
-    floats += length;
-    walks_.push_back(std::move(walk));
+    walks_.push_back(walk);
   }
 
   const Fabric& fabric_;
   Axis axis_;
   std::span<const ChainJob> jobs_;
+  bool high_;
   std::vector<Walk> walks_;
-  Lengths incoming_floats_;
-  Lengths outgoing_floats_;
+  Packets incoming_;
+  Packets outgoing_;
   std::size_t kept_floats_ = 0;
-  Messages incoming_;
-  Messages outgoing_;
-  std::vector<float> kept_;
+  std::unique_ptr<float[]> kept_;
   Exchange exchange_;
 };
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "kernels/activation.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/few_rows.hpp"
 #include "kernels/rounding.hpp"
 #include "kernels/softmax.hpp"
 #include "ops/qk_norm.hpp"
@@ -66,9 +66,10 @@ public:
                   for (Index k = 0; k < heads_.kv_heads_of(x).size(); ++k) {
                     const Index group = heads_.group();
                     const auto q = QKV_.vector(x).subspan(at(k * group * d), at(group * d));
-                    kernels::gemm_nt({q.data(), {group, d}}, cache_.keys(core).block(0, k * d, {tokens, d}),
-                                     {sum.data() + k * group * tokens, {group, tokens}},
-                                     first ? kernels::Output::overwrite : kernels::Output::add);
+                    kernels::few_rows_gemm_nt({q.data(), {group, d}},
+                                              cache_.keys(core).block(0, k * d, {tokens, d}),
+                                              {sum.data() + k * group * tokens, {group, tokens}},
+                                              first ? kernels::Output::overwrite : kernels::Output::add);
                   }
                 },
                 kernels::add,
@@ -145,10 +146,10 @@ public:
                    const Index d = heads_.dims(x);
                    const Index group = heads_.group();
                    for (Index k = 0; k < heads_.kv_heads_of(x).size(); ++k)
-                     kernels::gemm(p.block(k * group, 0, {group, p.cols()}),
-                                   cache_.values({y, x}).block(0, k * d, {p.cols(), d}),
-                                   MatrixView<float>{sum.data() + k * group * d, {group, d}},
-                                   first ? kernels::Output::overwrite : kernels::Output::add);
+                     kernels::few_rows_gemm(p.block(k * group, 0, {group, p.cols()}),
+                                            cache_.values({y, x}).block(0, k * d, {p.cols(), d}),
+                                            MatrixView<float>{sum.data() + k * group * d, {group, d}},
+                                            first ? kernels::Output::overwrite : kernels::Output::add);
                  },
                  kernels::add, [&](Index x) { return out.vector(x); }});
     const Range tile = fabric_.tile().columns;

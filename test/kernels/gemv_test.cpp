@@ -48,6 +48,14 @@ TEST_CASE("gemv_add widens weights in 16 bits, element by element", "[kernels]")
       }
 }
 
+TEST_CASE("gemv_add takes rows of any width, in the same order", "[kernels]") {
+  for (const DType type : {DType::bf16, DType::f16})
+    for (const Index n : {Index{2047}, Index{2048}, Index{2049}, Index{4100}, Index{6149}}) {
+      const auto bits = narrowed(Matrix({9, n}, 0, 2), type);
+      check(9, n, {type, reinterpret_cast<const std::byte*>(bits.data()), {9, n}});
+    }
+}
+
 TEST_CASE("gemv_add passes NaN and infinity on", "[kernels]") {
   std::vector<float> a = {1.0F, 1.0F, 1.0F, 1.0F, 1.0F};
   std::vector<float> B(5, 1.0F);
