@@ -1,5 +1,6 @@
 #include "fabric/lease.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace wafer::fabric {
@@ -16,16 +17,18 @@ Lease::Lease(const Fabric& fabric, const Placement& placement, plmr::Memory kind
     for (Index j = 0; j < placement.cols().parts(); ++j) {
       const Index bytes = placement.block_shape(i, j).size() * element;
       if (bytes == 0) continue;
-      const CoreCoord home = placement.home(i, j);
-      if (!placement.copied_along()) {
-        bytes_[at(home.y * mesh.width + home.x)] += bytes;
-        continue;
-      }
-      const mesh::Axis axis = *placement.copied_along();
-      const Index first = axis == mesh::Axis::x ? home.y * mesh.width : home.x;
-      const Index step = axis == mesh::Axis::x ? 1 : mesh.width;
-      for (Index place = 0; place < mesh.length(axis); ++place) bytes_[at(first + place * step)] += bytes;
+      CoreCoord home = placement.home(i, j);
+      if (const auto axis = placement.copied_along())
+        home = mesh::core_at(*axis, mesh::line_of(*axis, home), 0);
+      bytes_[at(home.y * mesh.width + home.x)] += bytes;
     }
+  // What is copied is at the first core of each line so far.
+  if (placement.copied_along() == mesh::Axis::x)
+    for (auto row = bytes_.begin(); row != bytes_.end(); row += mesh.width)
+      std::fill_n(row, mesh.width, *row);
+  if (placement.copied_along() == mesh::Axis::y)
+    for (auto row = bytes_.begin() + mesh.width; row != bytes_.end(); row += mesh.width)
+      std::copy_n(bytes_.begin(), mesh.width, row);
   execution_->hold(kind_, bytes_, 1);
 }
 
@@ -55,6 +58,12 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 }
 
 Lease::~Lease() { release(); }
+
+void Lease::grow(const std::vector<Index>& bytes) {
+  if (execution_ == nullptr) return;
+  for (std::size_t core = 0; core < bytes_.size(); ++core) bytes_[core] += bytes[core];
+  execution_->hold(kind_, bytes, 1);
+}
 
 void Lease::release() {
   if (execution_ != nullptr) execution_->hold(kind_, bytes_, -1);

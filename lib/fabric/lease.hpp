@@ -20,6 +20,9 @@ public:
   Lease& operator=(const Lease&) = delete;
   ~Lease();
 
+  /// As many bytes more on every core, (H, W).
+  void grow(const std::vector<Index>& bytes);
+
 private:
   void release();
   plmr::Execution* execution_ = nullptr;

@@ -32,8 +32,8 @@ Placement Placement::queued_right(const mesh::QueuePlan& queues, Partition block
 }
 
 Placement Placement::copied(Axis axis, Partition parts) {
-  return {Partition::even(1, 1), std::move(parts),
-          [axis](Index, Index line) { return mesh::core_at(axis, line, 0); }, axis};
+  static const Partition row = Partition::even(1, 1);  // made once: decode asks for this at every operator
+  return {row, std::move(parts), [axis](Index, Index line) { return mesh::core_at(axis, line, 0); }, axis};
 }
 
 Placement Placement::on_first_core(Shape shape) {

@@ -38,7 +38,8 @@ Cache::Cache(const fabric::Fabric& fabric, const ops::HeadLayout& heads, Index l
       offsets_(offsets_of(counts_)),
       before_(offsets_),
       entries_(at(layers), std::vector<Entries>(at(fabric.tile().columns.size()))),
-      leases_(at(layers)) {}
+      leases_(at(layers)),
+      held_(at(layers), 0) {}
 
 std::int64_t Cache::bytes() const {
   std::size_t floats = 0;
@@ -88,9 +89,28 @@ void Cache::charge() {
 
 void Cache::hold(Index layer) {
   if (counted_ > 0 && layer >= counted_) return;
+  held_[at(layer)] = tokens_;
   leases_[at(layer)] = {};  // before the new one, so that they do not count together
   leases_[at(layer)] = fabric::Lease(*fabric_, plmr::Memory::cache,
                                      [&](CoreCoord core) { return counts_[at(core.y)] * 2 * width(core.x); });
+}
+
+void Cache::hold_token(Index layer) {
+  if (held_[at(layer)] == 0 || held_[at(layer)] + 1 != tokens_) return hold(layer);
+  held_[at(layer)] = tokens_;
+  if (fabric_->memory() == nullptr) return;
+  if (grown_ != tokens_) {  // the same in all layers
+    grown_ = tokens_;
+    const mesh::Mesh mesh = fabric_->mesh();
+    const Index element = fabric_->memory()->cost().precision().element_bytes;
+    growth_.assign(at(mesh.cores()), 0);
+    for (Index y = 0; y < mesh.height; ++y) {
+      const Index more = counts_[at(y)] - (before_[at(y) + 1] - before_[at(y)]);
+      for (Index x = 0; x < mesh.width && more > 0; ++x)
+        growth_[at(y * mesh.width + x)] = more * 2 * width(x) * element;
+    }
+  }
+  leases_[at(layer)].grow(growth_);
 }
 
 Index Cache::position(Index row, Index n) const {
@@ -122,7 +142,7 @@ void Cache::insert(Index layer, const Blocks& QKV) {
 
 void Cache::append(Index layer, const Blocks& QKV) {
   charge();
-  hold(layer);
+  hold_token(layer);
   const mesh::Tile& tile = fabric_->tile();
   if (tile.cores() == 0) return;
   if (policy_ == Policy::round_robin) return insert(layer, QKV);
@@ -181,6 +201,8 @@ ops::CacheView Cache::view(Index layer) const {
 
 void Cache::clear() {
   for (fabric::Lease& lease : leases_) lease = {};
+  held_.assign(held_.size(), 0);
+  grown_ = 0;
   tokens_ = 0;
   filled_.assign(filled_.size(), 0);
   counts_ = filled_;

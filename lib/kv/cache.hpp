@@ -56,6 +56,8 @@ private:
   void charge();
   /// The token that is entry `n` of a row.
   Index position(Index row, Index n) const;
+  /// Counts the new token's entry of a layer on top of what was counted, or all of them anew.
+  void hold_token(Index layer);
   /// Stores the new token's entry where it stays.
   void insert(Index layer, const fabric::Blocks& QKV);
 
@@ -71,6 +73,9 @@ private:
   std::vector<Index> before_;                  // offsets before the token that is being added
   std::vector<std::vector<Entries>> entries_;  // (layers, columns of the tile)
   std::vector<fabric::Lease> leases_;          // (layers) what the wafer's cores hold
+  std::vector<Index> held_;                    // (layers) tokens of them
+  std::vector<Index> growth_;                  // (H, W) bytes of the newest token in one layer
+  Index grown_ = 0;                            // tokens with it
 };
 
 }  // namespace wafer::kv

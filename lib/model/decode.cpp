@@ -35,14 +35,13 @@ void Transformer::decode(Index id, const HiddenObserver& observe) {
         if (layer + 1 < config_->layers) look(layer + 1, h);
       },
       [&](Index layer) { cache_.hold(layer); });
-  const auto span = known(decode_fabric_, Part::final_norm, 0, 1);
-  h_ = stored(decode_fabric_, ops::rms_norm_vector(decode_fabric_, h, final_norm_,
-                                                   static_cast<float>(config_->norm_eps), decode_copies_));
+  h_ = decode_final_norm(h);
   look(config_->layers, *h_);
 }
 
 Blocks Transformer::decode_embedding(Index id) {
   const auto span = known(decode_fabric_, Part::embedding, 0, 1);
+  if (leaves_out(span)) return Blocks(decode_fabric_, Placement::copied(Axis::x, decode_cut_.hidden_y));
   return stored(decode_fabric_, ops::embed_token(decode_fabric_, table_, id));
 }
 
@@ -56,6 +55,7 @@ Blocks Transformer::decode_qkv(Index layer, const Blocks& h) {
   const auto& fabric = decode_fabric_;
   const auto span = known(fabric, Part::qkv, 0, 1);
   const ops::HeadLayout& heads = decode_cut_.heads;
+  if (leaves_out(span)) return Blocks(fabric, Placement::copied(Axis::y, heads.fused()));
   const LayerVectors& vectors = vectors_[at(layer)];
   const auto eps = static_cast<float>(config_->norm_eps);
   const auto one_token = [](Index) { return Index{1}; };
@@ -84,18 +84,24 @@ Blocks Transformer::decode_attention(Index layer, const Blocks& QKV) {
   const Index window = config_->window[at(layer)];
   const auto span = known(decode_fabric_, Part::attention, window, tokens_);
   cache_.append(layer, QKV);  // before the scores: a token sees itself
+  if (leaves_out(span)) return Blocks(decode_fabric_, Placement::copied(Axis::y, decode_cut_.heads.query()));
   ops::CacheView cache = cache_.view(layer);
   cache.storage = options_.storage;
   return stored(decode_fabric_, decode_attention_.run(QKV, cache, tokens_ - 1, window));
 }
 
 Blocks Transformer::decode_layer(Index layer, Blocks h) {
+  const Blocks A = decode_attention(layer, decode_qkv(layer, h));
+  decode_rest_of_layer(layer, A, h);
+  return h;
+}
+
+void Transformer::decode_rest_of_layer(Index layer, const Blocks& A, Blocks& h) {
   const auto& fabric = decode_fabric_;
   const LayerVectors& vectors = vectors_[at(layer)];
   const LayerMatrices& weights = layers_[at(layer)];
-  const Blocks A = decode_attention(layer, decode_qkv(layer, h));
-
   const auto span = known(fabric, Part::rest_of_layer, 0, 1);
+  if (leaves_out(span)) return;
   Blocks O = decode_product("o", Axis::x, A, weights.o);
   ops::add_bias(fabric, vectors.o_bias, O);
   store(fabric, O);
@@ -115,7 +121,13 @@ Blocks Transformer::decode_layer(Index layer, Blocks h) {
   store(fabric, down);
   ops::add(fabric, down, h);
   store(fabric, h);
-  return h;
+}
+
+Blocks Transformer::decode_final_norm(const Blocks& h) {
+  const auto span = known(decode_fabric_, Part::final_norm, 0, 1);
+  if (leaves_out(span)) return Blocks(decode_fabric_, h.placement());
+  return stored(decode_fabric_, ops::rms_norm_vector(decode_fabric_, h, final_norm_,
+                                                     static_cast<float>(config_->norm_eps), decode_copies_));
 }
 
 }  // namespace wafer::model

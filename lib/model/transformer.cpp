@@ -216,10 +216,15 @@ void Transformer::start_phase(const char* name) {
 
 Index Transformer::greedy() {
   const auto span = known(decode_fabric_, Part::head, 0, 1);
+  if (leaves_out(span)) return 0;
   return ops::argmax(decode_fabric_, head_logits(), decode_columns_.root(0));
 }
 
-std::vector<float> Transformer::logits() { return fabric::gather(decode_fabric_, head_logits()); }
+std::vector<float> Transformer::logits() {
+  const auto span = known(decode_fabric_, Part::logits, 0, 1);
+  if (leaves_out(span)) return {};
+  return fabric::gather(decode_fabric_, head_logits());
+}
 
 std::int64_t Transformer::weight_bytes() const {
   auto bytes = static_cast<std::int64_t>(table_.bytes() + (head_ ? head_->bytes() : 0));

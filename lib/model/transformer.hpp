@@ -103,9 +103,9 @@ private:
   Transformer(const fabric::Communicator& communicator, const checkpoint::Checkpoint* checkpoint,
               const checkpoint::ModelConfig& config, const Options& options, bool for_prefill);
   /// Parts of a forward whose cost may be known from the layer or the token before.
-  enum class Part { prefill_layer, embedding, qkv, attention, rest_of_layer, final_norm, head };
+  enum class Part { prefill_layer, embedding, qkv, attention, rest_of_layer, final_norm, head, logits };
   plmr::Span known(const fabric::Fabric& fabric, Part part, Index window, Index tokens) const {
-    constexpr Index parts = 7;
+    constexpr Index parts = 8;
     return {fabric.execution(), static_cast<Index>(part) + parts * window, tokens};
   }
   /// Calls run(layer) for every layer; where layers that are alike are repeated, for the first two of each
@@ -133,6 +133,13 @@ private:
     if (execution != nullptr) execution->layer(-1);
   }
   bool dry() const { return checkpoint_ == nullptr; }
+  /// Whether a dry run may leave out a span's operators: what they cost is known, and nothing is computed.
+  /// Their buffers are counted here; what the span leaves behind is still to be made.
+  bool leaves_out(const plmr::Span& span) const {
+    if (!dry() || !span.known()) return false;
+    span.hold_buffers();
+    return true;
+  }
   /// What a layer's blocks on the decode mesh count as.
   std::optional<plmr::Memory> counted(Index layer, plmr::Memory kind) const {
     if (options_.counted_layers > 0 && layer >= options_.counted_layers) return std::nullopt;
@@ -144,6 +151,8 @@ private:
   Blocks decode_layer(Index layer, Blocks h);
   Blocks decode_qkv(Index layer, const Blocks& h);
   Blocks decode_attention(Index layer, const Blocks& QKV);
+  void decode_rest_of_layer(Index layer, const Blocks& A, Blocks& h);
+  Blocks decode_final_norm(const Blocks& h);
   /// Multiplies a vector that is copied along the other axis.
   Blocks decode_product(const char* role, mesh::Axis axis, const Blocks& vector, const Blocks& matrix);
   /// Rounds what an operator stores; the second, a result that it hands on.

@@ -18,17 +18,21 @@ Execution::Execution(Device device, mesh::Mesh mesh, Precision precision, bool t
   for (auto* ticks : {&start_, &compute_, &software_, &total_compute_}) ticks->assign(cores, 0);
   for (auto* kinds : {&held_, &at_peak_})
     for (auto& bytes : *kinds) bytes.assign(cores, 0);
-  peak_bytes_.assign(cores, 0);
+  for (auto* bytes : {&held_all_, &peak_bytes_}) bytes->assign(cores, 0);
 }
 
 void Execution::begin(const char* operation) {
-  if (replaying_ || depth_++ > 0) return;
+  if (replaying() || depth_++ > 0) return;
   operation_ = operation;
   charge_ = {};
   charge_.calls = 1;
-  visit([&](const auto& clocks) {
-    for (std::size_t core = 0; core < clocks.size(); ++core) start_[core] = time_of(clocks[core]);
-  });
+  if (recording_ != nullptr && recording_->operators != nullptr)
+    recording_->operators->push_back({operation, {}, {}, {}, {}});
+  std::visit(
+      [&](const auto& clocks) {
+        for (std::size_t core = 0; core < clocks.size(); ++core) start_[core] = time_of(clocks[core]);
+      },
+      clocks_);
   std::fill(compute_.begin(), compute_.end(), 0);
   std::fill(software_.begin(), software_.end(), 0);
 }
@@ -72,82 +76,51 @@ Totals totals(const std::vector<Trace>& clocks, const Ticks* start, const Ticks*
 }  // namespace
 
 void Execution::end() {
-  if (replaying_ || --depth_ > 0) return;
-  visit([&](const auto& clocks) {
-    const Totals sums =
-        totals(clocks, start_.data(), compute_.data(), software_.data(), total_compute_.data());
-    charge_.advance_all = sums.advance;
-    charge_.compute_all = sums.compute;
-    charge_.software_all = sums.software;
-    charge_.exposed_all = sums.advance - sums.compute - sums.software;
-    charge_.compute_most = sums.compute_most;
-    charge_.exposed_most = sums.exposed_most;
-    charge_.cycles = sums.now - sums.before;
-    std::size_t last = 0;
-    while (time_of(clocks[last]) != sums.now) ++last;
-    charge_.exposed_last = sums.now - start_[last] - compute_[last] - software_[last];
-  });
-  add_charge(operation_, charge_);
-  if (recording_ != nullptr) recording_->charges.emplace_back(operation_, charge_);
-}
-
-namespace {
-
-// Whether all clocks are later than they were by the same.
-bool stand_alike(const std::vector<Ticks>& before, const std::vector<Ticks>& now) {
-  const Ticks advance = now[0] - before[0];
-  Ticks differing = 0;
-  for (std::size_t core = 0; core < now.size(); ++core) differing |= now[core] - before[core] - advance;
-  return differing == 0;
-}
-
-}  // namespace
-
-void Execution::begin_span(Index kind, Index key) {
-  if (traced()) return;
-  auto& clocks = std::get<std::vector<Ticks>>(clocks_);
-  auto& kept = spans_[kind];
-  for (const Recorded& known : kept) {
-    if (!known.complete || known.key != key || !stand_alike(known.start, clocks)) continue;
-    for (std::size_t core = 0; core < clocks.size(); ++core) {
-      clocks[core] += known.advance[core];
-      total_compute_[core] += known.compute[core];
-    }
-    for (const auto& [operation, charge] : known.charges) add_charge(operation, charge);
-    replaying_ = true;
-    return;
-  }
-  std::swap(kept[0], kept[1]);
-  recording_ = kept.data();
-  recording_->key = key;
-  recording_->complete = false;
-  recording_->start = clocks;
-  recording_->compute = total_compute_;
-  recording_->charges.clear();
-}
-
-void Execution::end_span() {
-  replaying_ = false;
+  if (replaying() || --depth_ > 0) return;
+  const Charge charge = measured(charge_, compute_, software_);
+  add_charge(operation_, charge);
   if (recording_ == nullptr) return;
-  const auto& clocks = std::get<std::vector<Ticks>>(clocks_);
-  recording_->advance.resize(clocks.size());
-  for (std::size_t core = 0; core < clocks.size(); ++core) {
-    recording_->advance[core] = clocks[core] - recording_->start[core];
-    recording_->compute[core] = total_compute_[core] - recording_->compute[core];
-  }
-  recording_->complete = true;
-  recording_ = nullptr;
+  recording_->charges.emplace_back(operation_, charge);
+  if (recording_->operators == nullptr) return;
+  Operation& operation = recording_->operators->back();
+  operation.counted = charge_;
+  operation.compute = compute_;
+  operation.software = software_;
+}
+
+Charge Execution::measured(Charge counted, const std::vector<Ticks>& compute,
+                           const std::vector<Ticks>& software) {
+  std::visit(
+      [&](const auto& clocks) {
+        const Totals sums =
+            totals(clocks, start_.data(), compute.data(), software.data(), total_compute_.data());
+        counted.advance_all = sums.advance;
+        counted.compute_all = sums.compute;
+        counted.software_all = sums.software;
+        counted.exposed_all = sums.advance - sums.compute - sums.software;
+        counted.compute_most = sums.compute_most;
+        counted.exposed_most = sums.exposed_most;
+        counted.cycles = sums.now - sums.before;
+        std::size_t last = 0;
+        while (time_of(clocks[last]) != sums.now) ++last;
+        counted.exposed_last = sums.now - start_[last] - compute[last] - software[last];
+      },
+      clocks_);
+  return counted;
 }
 
 void Execution::add_charge(const char* operation, const Charge& charge) {
-  const auto [place, is_new] = places_.try_emplace({layer_, operation}, 0);
-  if (is_new) place->second = ledger_.place_of({phase_, layer_, operation});
-  ledger_.add(place->second, charge);
+  const std::size_t layer = at(layer_ + 1);
+  if (layer >= places_.size()) places_.resize(layer + 1);
+  for (const auto& [known, place] : places_[layer])
+    if (known == operation) return ledger_.add(place, charge);
+  places_[layer].emplace_back(operation, ledger_.place_of({phase_, layer_, operation}));
+  ledger_.add(places_[layer].back().second, charge);
 }
 
 void Execution::enter() {
-  visit([&](auto& clocks) {
-    for (auto& clock : clocks) clock = after(clock, device_.operator_entry);
+  move([entry = device_.operator_entry](auto& clocks) {
+    for (auto& clock : clocks) clock = after(clock, entry);
   });
   for (Ticks& ticks : software_) ticks += device_.operator_entry;
 }
@@ -171,31 +144,51 @@ void Execution::use_routes(std::string_view name, Index paths) {
 
 namespace {
 
-WAFER_VECTOR_CLONES void add_to(Index* held, const Index* bytes, Index sign, std::size_t cores) {
-  for (std::size_t core = 0; core < cores; ++core) held[core] += sign * bytes[core];
+// Adds bytes, or takes them away where all bits of `minus` are set, on every core. The result's sign bit is
+// set where a core then holds more than ever before.
+WAFER_VECTOR_CLONES Index add_bytes(Index* held, Index* total, const Index* bytes, Index minus,
+                                    const Index* peak, std::size_t cores) {
+  Index below = 0;
+  for (std::size_t core = 0; core < cores; ++core) {
+    const Index more = (bytes[core] ^ minus) - minus;
+    held[core] += more;
+    total[core] += more;
+    below |= peak[core] - total[core];
+  }
+  return below;
 }
-// The sign bit is set where a core holds more than ever before.
-WAFER_VECTOR_CLONES Index any_above(const Index* peak, const Index* a, const Index* b, const Index* c,
+WAFER_VECTOR_CLONES void keep_most(Index* most, const Index* held, std::size_t cores) {
+  for (std::size_t core = 0; core < cores; ++core) most[core] = std::max(most[core], held[core]);
+}
+// The sign bit is set where a core would hold more than ever before.
+WAFER_VECTOR_CLONES Index any_above(const Index* peak, const Index* total, const Index* more,
                                     std::size_t cores) {
   Index below = 0;
-  for (std::size_t core = 0; core < cores; ++core) below |= peak[core] - (a[core] + b[core] + c[core]);
+  for (std::size_t core = 0; core < cores; ++core) below |= peak[core] - total[core] - more[core];
   return below;
 }
 
 }  // namespace
 
 void Execution::hold(Memory kind, const std::vector<Index>& bytes, int sign) {
-  add_to(held_[static_cast<std::size_t>(kind)].data(), bytes.data(), sign, bytes.size());
-  // Most leases make no new peak.
-  if (sign < 0 ||
-      any_above(peak_bytes_.data(), held_[0].data(), held_[1].data(), held_[2].data(), bytes.size()) >= 0)
-    return;
-  for (std::size_t core = 0; core < bytes.size(); ++core) {
-    const Index total = held_[0][core] + held_[1][core] + held_[2][core];
-    if (total <= peak_bytes_[core]) continue;
-    peak_bytes_[core] = total;
+  const std::size_t cores = bytes.size();
+  auto& held = held_[static_cast<std::size_t>(kind)];
+  const Index below =
+      add_bytes(held.data(), held_all_.data(), bytes.data(), sign < 0 ? -1 : 0, peak_bytes_.data(), cores);
+  if (sign < 0) return;
+  if (recording_ != nullptr && kind == Memory::buffers) keep_most(most_buffers_.data(), held.data(), cores);
+  if (below >= 0) return;  // most leases make no new peak
+  for (std::size_t core = 0; core < cores; ++core) {
+    if (held_all_[core] <= peak_bytes_[core]) continue;
+    peak_bytes_[core] = held_all_[core];
     for (std::size_t k = 0; k < memory_kinds; ++k) at_peak_[k][core] = held_[k][core];
   }
+}
+
+void Execution::hold_replayed() {
+  const std::vector<Index>& more = replayed_->buffers;
+  if (any_above(peak_bytes_.data(), held_all_.data(), more.data(), more.size()) >= 0) return;
+  for (const int sign : {1, -1}) hold(Memory::buffers, more, sign);
 }
 
 Execution::Peak Execution::peak() const {
@@ -209,7 +202,7 @@ Execution::Peak Execution::peak() const {
 
 void Execution::restart_peak() {
   for (std::size_t core = 0; core < peak_bytes_.size(); ++core) {
-    peak_bytes_[core] = held_[0][core] + held_[1][core] + held_[2][core];
+    peak_bytes_[core] = held_all_[core];
     for (std::size_t k = 0; k < memory_kinds; ++k) at_peak_[k][core] = held_[k][core];
   }
 }
@@ -266,41 +259,6 @@ void Execution::wait_until(Ticks ticks) {
     for (auto& clock : clocks)
       if (time_of(clock) < ticks) clock = after(clock, ticks - time_of(clock));
   });
-}
-
-Execution::Mark Execution::mark() const { return {ledger_, clocks_, total_compute_}; }
-
-namespace {
-
-// What happened between two clocks, `times` over again.
-Ticks repeated(Ticks before, Ticks now, Index times) { return now + times * (now - before); }
-Trace repeated(const Trace& before, const Trace& now, Index times) {
-  return {repeated(before.time, now.time, times), repeated(before.compute, now.compute, times),
-          repeated(before.hops, now.hops, times), repeated(before.stages, now.stages, times)};
-}
-
-}  // namespace
-
-void Execution::repeat_since(const Mark& mark, Index times) {
-  visit([&]<class Clock>(std::vector<Clock>& clocks) {
-    const auto& before = std::get<std::vector<Clock>>(mark.clocks);
-    for (std::size_t core = 0; core < clocks.size(); ++core)
-      clocks[core] = repeated(before[core], clocks[core], times);
-  });
-  for (std::size_t core = 0; core < total_compute_.size(); ++core)
-    total_compute_[core] += times * (total_compute_[core] - mark.computed[core]);
-  const auto& before = mark.ledger.entries();
-  const auto now = ledger_.entries();
-  for (std::size_t e = 0; e < now.size(); ++e) {
-    Charge more = now[e].charge;
-    if (e < before.size()) {
-      Charge earlier = before[e].charge;
-      earlier.multiply(-1);
-      more.add(earlier);
-    }
-    more.multiply(times);
-    ledger_.add(now[e].account, more);
-  }
 }
 
 }  // namespace wafer::plmr

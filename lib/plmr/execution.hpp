@@ -1,6 +1,9 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,30 +54,44 @@ public:
   /// Adds ticks_of(y, x) of computation to every core's clock.
   template <class F>
   void compute(F ticks_of) {
-    visit([&](auto& clocks) {
-      std::size_t core = 0;
-      for (Index y = 0; y < mesh_.height; ++y)
-        for (Index x = 0; x < mesh_.width; ++x, ++core) {
-          const Ticks ticks = ticks_of(y, x);
-          clocks[core] = computed(clocks[core], ticks);
-          compute_[core] += ticks;
-        }
+    std::vector<Ticks> ticks;
+    ticks.reserve(compute_.size());
+    for (Index y = 0; y < mesh_.height; ++y)
+      for (Index x = 0; x < mesh_.width; ++x) ticks.push_back(ticks_of(y, x));
+    for (std::size_t core = 0; core < ticks.size(); ++core) compute_[core] += ticks[core];
+    move([ticks = std::move(ticks)](auto& clocks) {
+      for (std::size_t core = 0; core < clocks.size(); ++core)
+        clocks[core] = computed(clocks[core], ticks[core]);
     });
   }
   /// Task entry and buffers of an operator, on every core.
   void enter();
 
   /// Operators whose costs follow from `key` and from how the cores' clocks stand to each other when they
-  /// begin: a layer, or a part of it. Where one of the last two spans of this kind had the same key and began
-  /// alike, it would go the same way again, so what it cost is added at once, and nothing is to be charged
-  /// until end_span(). Memory counts all the same. Traced executions run everything. Use Span.
+  /// begin: a layer, or a part of it. Where one of two earlier spans of this kind had the same key and began
+  /// alike, it would go the same way again, so what it cost is added at once; where the clocks stood in
+  /// another way, only its movements are run again. Then nothing is to be charged until end_span(). Memory
+  /// counts all the same. Traced executions run everything. Use Span.
   void begin_span(Index kind, Index key);
   void end_span();
-  bool replaying() const { return replaying_; }
+  bool replaying() const { return replayed_ != nullptr; }
+  /// Who does not even run the operators of a known span has the buffers that they would have held counted
+  /// here, on top of what is held now. What the span leaves behind is the caller's to hold.
+  /// @pre replaying(); the span took weights and cache, if any, before its first buffer
+  void hold_replayed();
 
   // For the movements of this folder: clocks and busy times in the order of the rows, and what was sent.
+  /// Changes the clocks by f(clocks). What f does must follow from the clocks and from what it holds itself:
+  /// a span may call it again.
+  template <class F>
+  void move(F f) {
+    std::visit(f, clocks_);
+    if (recording_ != nullptr && recording_->operators != nullptr) take_down(std::move(f));
+  }
+  /// The same for movements that are not to be called again: a span of them is run anew.
   template <class F>
   void visit(F f) {
+    if (recording_ != nullptr) recording_->operators.reset();
     std::visit(f, clocks_);
   }
   std::vector<Ticks>& compute_ticks() { return compute_; }
@@ -98,6 +115,8 @@ public:
   Peak peak() const;
   /// The bytes of each core at its own peak.
   const std::vector<Index>& peak_bytes() const { return peak_bytes_; }
+  /// What of them was of one kind.
+  const std::vector<Index>& peak_bytes(Memory kind) const { return at_peak_[static_cast<std::size_t>(kind)]; }
   /// Peaks are counted anew from what is held now.
   void restart_peak();
 
@@ -135,6 +154,8 @@ public:
 
 private:
   void add_charge(const char* operation, const Charge& charge);
+  /// Completes `counted` by what the clocks say; the operator's busy times are given.
+  Charge measured(Charge counted, const std::vector<Ticks>& compute, const std::vector<Ticks>& software);
 
   Device device_;
   mesh::Mesh mesh_;
@@ -143,8 +164,9 @@ private:
   std::string phase_ = "run";
   Index layer_ = -1;
   Ledger ledger_;
-  // In the ledger, of this phase's layers and operators: without strings, this is asked at every operator.
-  std::map<std::pair<Index, const char*>, std::size_t> places_;
+  // In the ledger, of this phase's operators by layer, from -1 on: without strings, this is asked at every
+  // one.
+  std::vector<std::vector<std::pair<const char*, std::size_t>>> places_;
 
   int depth_ = 0;
   const char* operation_ = "";
@@ -154,20 +176,36 @@ private:
   std::vector<Ticks> software_;  // (H, W)
   std::vector<Ticks> total_compute_;
 
+  using Move = std::function<void(std::vector<Ticks>& clocks)>;
+  // An operator of a span, to be run again from other clocks.
+  struct Operation {
+    const char* name;
+    Charge counted;                        // what does not depend on clocks
+    std::vector<Ticks> compute, software;  // (H, W)
+    std::vector<Move> moves;
+  };
   struct Recorded {
     Index key = 0;
     bool complete = false;
     std::vector<Ticks> start;    // (H, W) clocks
     std::vector<Ticks> advance;  // (H, W) of them
     std::vector<Ticks> compute;  // (H, W)
+    std::vector<Index> buffers;  // (H, W) bytes, the most above those at the start
     std::vector<std::pair<const char*, Charge>> charges;
+    std::shared_ptr<std::vector<Operation>> operators;  // null: cannot be run again
   };
-  std::map<Index, std::array<Recorded, 2>> spans_;  // the last two of each kind, the newer first
+  void replay(const Recorded& span);
+  void run_again(const std::shared_ptr<std::vector<Operation>>& operators, const std::vector<Index>& buffers);
+  void take_down(Move move);
+
+  std::map<Index, std::array<Recorded, 2>> spans_;  // two of each kind, the one met last first
   Recorded* recording_ = nullptr;
-  bool replaying_ = false;
+  const Recorded* replayed_ = nullptr;
+  std::vector<Index> most_buffers_;  // (H, W) bytes since the span that is being recorded began
   std::map<std::string, std::map<std::string, Index, std::less<>>> routes_;  // by phase and movement
 
   std::array<std::vector<Index>, memory_kinds> held_;  // (H, W) bytes
+  std::vector<Index> held_all_;                        // (H, W) of all kinds
   std::array<std::vector<Index>, memory_kinds> at_peak_;
   std::vector<Index> peak_bytes_;
 };
@@ -183,6 +221,10 @@ public:
   }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
+  /// Whether its operators have been charged already.
+  bool known() const { return execution_ != nullptr && execution_->replaying(); }
+  /// @pre known()   See Execution::hold_replayed().
+  void hold_buffers() const { execution_->hold_replayed(); }
 
 private:
   Execution* execution_;

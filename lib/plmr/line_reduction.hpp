@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,8 @@
 
 namespace wafer::plmr {
 
+struct LineStreams;
+
 /// Neighbouring lines of the mesh that reduce the same stretch of places.
 struct LineGroup {
   mesh::Range lines;
@@ -16,6 +19,8 @@ struct LineGroup {
   const mesh::ReductionTree* tree = nullptr;
   std::vector<Index> reduce_words;  // (lines) of the streams towards the root
   std::vector<Index> result_words;  // (lines) of the multicast; none: the result stays at the root
+  /// Kept by reduce_lines() for the next time: an object stays with its device, axis, origin and tree.
+  mutable std::shared_ptr<const LineStreams> streams = nullptr;
 };
 
 /// The clocks of a K-tree all-reduce: level by level, both sides of a chain run at once and the root takes

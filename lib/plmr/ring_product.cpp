@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "plmr/narrow_ring.hpp"
 #include "plmr/ring_line.hpp"
 #include "plmr/ring_rows.hpp"
 
@@ -44,7 +45,11 @@ public:
     make_tables();
     fetch();
     if (product_.align != Align::none && x_.moves()) align();
-    for (Index t = 0; t < steps_; ++t) {
+    Index first = 0;
+    if constexpr (std::is_same_v<Clock, Ticks>)
+      if (distinct_.size() == 2)
+        first = run_narrow({x_, y_, tables_of_, sizes_, slots_, post_, waits(), steps_}, now_);
+    for (Index t = first; t < steps_; ++t) {
       step(t);
       const bool look = even_ && (t & (t + 1)) == 0;  // after 1, 2, 4, 8 steps ...
       if (look && skip_rest(steps_ - 1 - t)) break;
@@ -86,14 +91,6 @@ private:
     Ticks latency = never;
     for (Index q = 0; q < y_.size(); ++q) {
       const Rows<Clock> rows{row(now_, q), row(now_, q + 1), row(now_, q - 1), row(then_, q)};
-      if constexpr (std::is_same_v<Clock, Ticks>)
-        if (distinct_.size() == 2) {
-          const Index above = (q + 1) % y_.size();
-          step_row(rows, *pairs_of_[at(q)],
-                   {large_blocks(q, t, large_own_), large_blocks(above, t, large_next_)},
-                   {post_, y_.latency[at(q)], waits(), width()});
-          continue;
-        }
       if (!even_ || filled_for != rows_of(q) || latency != y_.latency[at(q)]) fill(q, t);
       filled_for = rows_of(q);
       latency = y_.latency[at(q)];
@@ -103,14 +100,6 @@ private:
         step_row(rows, costs_, post_, width(), {x_.hops, y_.hops[at(q)]});
     }
     now_.swap(then_);
-  }
-
-  // Which of row q's blocks at hand are large at step t.
-  const Ticks* large_blocks(Index q, Index t, std::vector<Ticks>& memory) const {
-    const Ticks* from = large_.data() + wrap(y_.first_slot[at(q)] + t, steps_);
-    if (width() == steps_) return from;  // one slot a position
-    for (std::size_t p = 0; p < slots_.size(); ++p) memory[p] = from[slots_[p]];
-    return memory.data();
   }
 
   // What row q's costs are at step t: the blocks at hand decide, and they come in few sizes.
@@ -167,28 +156,11 @@ private:
     distinct_.assign(distinct.begin(), distinct.end());
     for (const Index block : blocks_)
       sizes_.push_back(std::lower_bound(distinct_.begin(), distinct_.end(), block) - distinct_.begin());
-    for (const std::ptrdiff_t size : sizes_) large_.push_back(-size);
-    large_own_.resize(slots_.size());
-    large_next_.resize(slots_.size());
     for (Index q = 0; q < y_.size(); ++q) {
       const Index m = rows_of(q);
-      if (tables_.count(m) == 0) {
-        tables_.emplace(m, make_table(m));
-        if (distinct_.size() == 2) pairs_.emplace(m, make_pair(tables_.at(m)));
-      }
+      if (tables_.count(m) == 0) tables_.emplace(m, make_table(m));
       tables_of_.push_back(&tables_.at(m));
-      if (distinct_.size() == 2) pairs_of_.push_back(&pairs_.at(m));
     }
-  }
-  PairCosts make_pair(const RowCosts& table) const {
-    PairCosts pair{RowCosts(width()), RowCosts(width())};
-    for (std::vector<Ticks> RowCosts::*ticks : {&RowCosts::work, &RowCosts::left_in, &RowCosts::left_out,
-                                                &RowCosts::right_in, &RowCosts::right_out})
-      for (std::size_t p = 0; p < at(width()); ++p) {
-        (pair.small.*ticks)[p] = (table.*ticks)[p];
-        (pair.more.*ticks)[p] = (table.*ticks)[p + at(width())] - (table.*ticks)[p];
-      }
-    return pair;
   }
   // Words that the background moves for a core in a step.
   Index moved(Ticks left, Ticks right) const {
@@ -335,10 +307,6 @@ private:
   std::vector<std::ptrdiff_t> sizes_;       // (2 NB) index into distinct_
   std::map<Index, RowCosts> tables_;        // by rows of A
   std::vector<const RowCosts*> tables_of_;  // (H) by ring position
-  std::map<Index, PairCosts> pairs_;        // where there are two sizes
-  std::vector<const PairCosts*> pairs_of_;
-  std::vector<Ticks> large_;                   // (2 NB)
-  std::vector<Ticks> large_own_, large_next_;  // (W + 1)
   bool even_;
   Ticks post_;
   RowCosts costs_;

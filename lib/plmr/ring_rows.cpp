@@ -1,5 +1,7 @@
 #include "plmr/ring_rows.hpp"
 
+#include <algorithm>
+
 #include "core/vector_clones.hpp"
 
 namespace wafer::plmr {
@@ -28,32 +30,32 @@ WAFER_VECTOR_CLONES void step_row(const Rows<Ticks>& rows, const RowCosts& costs
 namespace {
 
 template <bool rendezvous>
-inline __attribute__((always_inline)) void step_pairs(const Rows<Ticks>& rows, const PairCosts& costs,
+inline __attribute__((always_inline)) void step_pairs(const Rows<Narrow>& rows, const PairCosts& costs,
                                                       const LargeBlocks& large, const PairStep& step,
-                                                      Ticks* __restrict out, Index width) {
-  const Ticks *own = rows.own, *next = rows.next, *before = rows.before;
-  const Ticks *work = costs.small.work.data(), *more_work = costs.more.work.data();
-  const Ticks *left_in = costs.small.left_in.data(), *more_left_in = costs.more.left_in.data();
-  const Ticks *left_out = costs.small.left_out.data(), *more_left_out = costs.more.left_out.data();
-  const Ticks *right_in = costs.small.right_in.data(), *more_right_in = costs.more.right_in.data();
-  const Ticks *right_out = costs.small.right_out.data(), *more_right_out = costs.more.right_out.data();
-  const Ticks *large_own = large.own, *large_next = large.next;
-  const Ticks up = step.up, post = step.post;
+                                                      Narrow* __restrict out, Index width) {
+  const Narrow *own = rows.own, *next = rows.next, *before = rows.before;
+  const Narrow *work = costs.small.work.data(), *more_work = costs.more.work.data();
+  const Narrow *left_in = costs.small.left_in.data(), *more_left_in = costs.more.left_in.data();
+  const Narrow *left_out = costs.small.left_out.data(), *more_left_out = costs.more.left_out.data();
+  const Narrow *right_in = costs.small.right_in.data(), *more_right_in = costs.more.right_in.data();
+  const Narrow *right_out = costs.small.right_out.data(), *more_right_out = costs.more.right_out.data();
+  const Narrow *large_own = large.own, *large_next = large.next;
+  const Narrow up = step.up, post = step.post;
   for (Index p = 0; p < width; ++p) {
-    const Ticks mine = large_own[p];
-    const Ticks here = rendezvous ? own[p] : never;  // since when its own part of a transfer can run
-    Ticks time = own[p] + work[p] + (more_work[p] & mine);
-    time = later(time, later(here, own[p + 1]) + left_in[p] + (more_left_in[p] & large_own[p + 1]));
-    time = later(time, later(here, own[p - 1]) + left_out[p] + (more_left_out[p] & mine));
-    time = later(time, later(here, next[p]) + up + right_in[p] + (more_right_in[p] & large_next[p]));
-    time = later(time, later(here, before[p]) + right_out[p] + (more_right_out[p] & mine));
+    const Narrow mine = large_own[p];
+    const Narrow here = rendezvous ? own[p] : narrow_never;  // since when its own part of a transfer can run
+    Narrow time = own[p] + work[p] + (more_work[p] & mine);
+    time = std::max(time, std::max(here, own[p + 1]) + left_in[p] + (more_left_in[p] & large_own[p + 1]));
+    time = std::max(time, std::max(here, own[p - 1]) + left_out[p] + (more_left_out[p] & mine));
+    time = std::max(time, std::max(here, next[p]) + up + right_in[p] + (more_right_in[p] & large_next[p]));
+    time = std::max(time, std::max(here, before[p]) + right_out[p] + (more_right_out[p] & mine));
     out[p] = time + post;
   }
 }
 
 }  // namespace
 
-WAFER_VECTOR_CLONES void step_row(const Rows<Ticks>& rows, const PairCosts& costs, const LargeBlocks& large,
+WAFER_VECTOR_CLONES void step_row(const Rows<Narrow>& rows, const PairCosts& costs, const LargeBlocks& large,
                                   const PairStep& step) {
   if (step.rendezvous)
     step_pairs<true>(rows, costs, large, step, rows.out, step.width);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "plmr/device.hpp"
@@ -22,21 +23,30 @@ struct RowCosts {
   std::vector<Ticks> right_out;  // ... to the row before
 };
 
+// Ticks since some clock of the product's, for as long as all of them fit: twice as many in a vector. Clocks
+// and costs are from 0 to below `narrow_end`; a sum with `narrow_never` is below 0, and three of them fit.
+using Narrow = std::int32_t;
+inline constexpr Narrow narrow_end = 1 << 29;
+inline constexpr Narrow narrow_never = -narrow_end;
+
 // The same where blocks come in two sizes: what the smaller one costs, and what the larger one adds.
 struct PairCosts {
-  RowCosts small;
-  RowCosts more;
+  struct Row {
+    std::vector<Narrow> work, left_in, left_out, right_in, right_out;
+  };
+  Row small;
+  Row more;
 };
 
 // Which of the blocks at hand are of the larger size, by ring position: all bits set, or none.
 struct LargeBlocks {
-  const Ticks* own;  // W + 1 of them: position p gets that of p + 1
-  const Ticks* next;
+  const Narrow* own;  // W + 1 of them: position p gets that of p + 1
+  const Narrow* next;
 };
 
 struct PairStep {
-  Ticks post;
-  Ticks up;         // latency of the next row's messages
+  Narrow post;
+  Narrow up;        // latency of the next row's messages
   bool rendezvous;  // a transfer waits for both of its cores
   Index width;
 };
@@ -58,8 +68,8 @@ struct RingHops {
 /// One step of the row: writes rows.out.
 void step_row(const Rows<Ticks>& rows, const RowCosts& costs, Ticks post, Index width);
 void step_row(const Rows<Trace>& rows, const RowCosts& costs, Ticks post, Index width, const RingHops& hops);
-/// The same with blocks of two sizes; `least` is not read.
-void step_row(const Rows<Ticks>& rows, const PairCosts& costs, const LargeBlocks& large,
+/// The same with blocks of two sizes.
+void step_row(const Rows<Narrow>& rows, const PairCosts& costs, const LargeBlocks& large,
               const PairStep& step);
 
 // One round of an alignment: blocks come from position p + from.

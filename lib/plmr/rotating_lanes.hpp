@@ -109,6 +109,28 @@ inline __attribute__((always_inline)) void pass_on(const Column<Clock>& column, 
   }
 }
 
+// Receives the block of S that its owner multicasts, from either side, and multiplies. `hop` and `latency`
+// are of the device.
+template <class Clock>
+inline __attribute__((always_inline)) void receive_and_work(const Column<Clock>& column, const Step& step,
+                                                            const Fixed& fixed, Ticks latency, Ticks hop) {
+  Clock* __restrict own = column.own;
+  const Clock *first_of = column.first, *last_of = column.last;
+  const Ticks *root = step.root.data(), *words = step.words.data();
+  const Ticks *work = column.costs->work.data(), *background = column.costs->background.data();
+  const Ticks x = column.x, operation = fixed.operation, word = fixed.word;
+  const Index rows = column.rows;
+  for (Index q = 0; q < rows; ++q) {
+    const bool is_above = x > root[q];
+    const bool takes_part = (root[q] >= 0) & (root[q] != x);
+    const Ticks hops = is_above ? x - root[q] : root[q] - x;
+    const Clock last = pick(is_above, first_of[q], last_of[q]);
+    const Clock got =
+        later(after(own[q], operation + words[q]), after(travelled(last, latency + hops * hop, hops), word));
+    own[q] = after(computed(pick(takes_part, got, own[q]), work[q]), background[q]);
+  }
+}
+
 // Until B's next block is here and the last one has left.
 template <class Clock>
 inline __attribute__((always_inline)) void wait_for_shift(const Column<Clock>& column, const RingLine& y) {

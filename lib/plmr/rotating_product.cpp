@@ -25,6 +25,14 @@ WAFER_VECTOR_CLONES void up_ticks(const Column<Ticks>& column, const Step& step,
                                   Index width, const RingLine& y) {
   go_up<Ticks>(column, step, fixed, width, y);
 }
+WAFER_VECTOR_CLONES void post_ticks(Ticks* __restrict own, Ticks* __restrict posted, Ticks shift,
+                                    Index rows) {
+  for (Index q = 0; q < rows; ++q) own[q] = posted[q] = own[q] + shift;
+}
+WAFER_VECTOR_CLONES void receive_ticks(const Column<Ticks>& column, const Step& step, const Fixed& fixed,
+                                       Ticks latency, Ticks hop) {
+  receive_and_work<Ticks>(column, step, fixed, latency, hop);
+}
 WAFER_VECTOR_CLONES void wait_ticks(const Column<Ticks>& column, const RingLine& y) {
   wait_for_shift<Ticks>(column, y);
 }
@@ -83,11 +91,13 @@ public:
       for (Index j = 0; j < width_; ++j) post(column(j));
       if (width_ > 1) send_scores();
       for (Index j = 0; j < width_; ++j) {
-        receive(column(j));
-        if constexpr (std::is_same_v<Clock, Ticks>)
+        if constexpr (std::is_same_v<Clock, Ticks>) {
+          receive_ticks(column(j), step_, fixed_, device_.latency(), device_.hop);
           wait_ticks(column(j), y_);
-        else
+        } else {
+          receive_and_work(column(j), step_, fixed_, device_.latency(), device_.hop);
           wait_for_shift(column(j), y_);
+        }
       }
     }
     store(false);
@@ -157,6 +167,8 @@ private:
   }
 
   void post(const Column<Clock>& column) {
+    if constexpr (std::is_same_v<Clock, Ticks>)
+      return post_ticks(column.own, column.posted, fixed_.shift, height_);
     for (Index q = 0; q < height_; ++q) column.own[q] = column.posted[q] = after(column.own[q], fixed_.shift);
   }
 
@@ -173,22 +185,6 @@ private:
       };
       if (root + 1 < width_) send(first_[at(q)]);
       if (root > 0) send(last_[at(q)]);
-    }
-  }
-
-  void receive(const Column<Clock>& column) {
-    const Index x = column.x;
-    for (Index q = 0; q < height_; ++q) {
-      const Index root = step_.root[at(q)];
-      const Index hops = std::abs(x - root);
-      if (root >= 0 && root != x) {
-        const Clock& last = x > root ? first_[at(q)] : last_[at(q)];
-        column.own[q] =
-            later(after(column.own[q], device_.operation + step_.words[at(q)]),
-                  after(travelled(last, device_.latency() + hops * device_.hop, hops), device_.word));
-      }
-      column.own[q] =
-          after(computed(column.own[q], column.costs->work[at(q)]), column.costs->background[at(q)]);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include "plmr/dice.hpp"
 #include "plmr/line_reduction.hpp"
+#include "plmr/line_shift.hpp"
 #include "plmr/ring_product.hpp"
 #include "support/catch.hpp"
 
@@ -28,6 +29,23 @@ void run_layer(Execution& execution) {
     const LineGroup group{{0, mesh.lines(axis)}, 0, &tree, sizes(mesh.lines(axis)), sizes(mesh.lines(axis))};
     reduce_lines(execution, axis, std::span(&group, 1));
   }
+}
+
+// What decode's operators do: work, a reduction with and without a multicast, a shift.
+void run_reductions(Execution& execution, const std::vector<Index>& words, const std::vector<bool>& rows) {
+  const Mesh mesh = execution.mesh();
+  for (const Axis axis : {Axis::x, Axis::y}) {
+    const Operator charged(&execution, axis == Axis::x ? "norm" : "softmax");
+    execution.enter();
+    execution.compute([](Index y, Index x) { return 100 * (y + 1) + 10 * x; });
+    const KTree tree(mesh.length(axis), 2);
+    const std::vector<Index> of_lines(words.begin(), words.begin() + mesh.lines(axis));
+    LineGroup group{{0, mesh.lines(axis)}, 0, &tree, of_lines, {}};
+    if (axis == Axis::y) group.result_words = of_lines;
+    reduce_lines(execution, axis, std::span(&group, 1));
+  }
+  const Operator charged(&execution, "cache");
+  hand_up(execution, rows, std::span(words).first(at(mesh.width)));
 }
 
 }  // namespace
@@ -77,6 +95,82 @@ TEST_CASE("a span that is known already costs what running it would cost", "[plm
       CHECK(spans.computed_so_far() == plain.computed_so_far());
       CHECK(spans.ledger() == plain.ledger());
     }
+}
+
+TEST_CASE("a span that is known from other clocks is run again from these", "[plmr]") {
+  Dice dice(3);
+  for (const Mesh mesh : {Mesh{1, 1}, Mesh{4, 4}, Mesh{5, 3}, Mesh{2, 7}})
+    for (int trial = 0; trial < 5; ++trial) {
+      CAPTURE(mesh.height, mesh.width, trial);
+      const Device device = dice.device(dice.coin() ? Channel::rendezvous : Channel::eager);
+      const auto words = dice.sizes(std::max(mesh.height, mesh.width), 9);
+      std::vector<bool> rows;
+      for (Index y = 0; y < mesh.height; ++y) rows.push_back(y > 0 && dice.coin());
+      Execution plain(device, mesh, {}), spans(device, mesh, {});
+      int known = 0;
+      for (Index token = 0; token < 8; ++token) {
+        const Index skew = dice.roll(0, 5000), key = token / 5;
+        for (Execution* execution : {&plain, &spans}) {
+          execution->compute([&](Index y, Index x) { return skew * ((x * 7 + y * 3) % 5); });
+          const Span span(execution == &spans ? execution : nullptr, 0, key);
+          known += span.known() ? 1 : 0;
+          if (!span.known()) run_reductions(*execution, words, rows);
+        }
+      }
+      CHECK(known == 8 - 2);
+      CHECK(spans.clocks() == plain.clocks());
+      CHECK(spans.computed_so_far() == plain.computed_so_far());
+      CHECK(spans.ledger() == plain.ledger());
+    }
+}
+
+TEST_CASE("movements that cannot be called again are run anew", "[plmr]") {
+  Execution plain(Dice(4).device(Channel::rendezvous), {4, 3}, {}), spans(plain.device(), {4, 3}, {});
+  int known = 0;
+  for (Index token = 0; token < 4; ++token)
+    for (Execution* execution : {&plain, &spans}) {
+      execution->compute([&](Index y, Index x) { return (token + 1) * 500 * (x + 2 * y); });
+      const Span span(execution == &spans ? execution : nullptr, 0, 0);
+      known += span.known() ? 1 : 0;
+      if (!span.known()) run_layer(*execution);
+    }
+  CHECK(known == 0);
+  CHECK(spans.clocks() == plain.clocks());
+  CHECK(spans.ledger() == plain.ledger());
+}
+
+TEST_CASE("a known span's buffers count without its operators", "[plmr]") {
+  Dice dice(5);
+  const Mesh mesh{2, 3};
+  const auto bytes = [&] { return dice.sizes(mesh.cores(), 90); };
+  for (int trial = 0; trial < 20; ++trial) {
+    const auto first = bytes(), second = bytes();
+    Execution run({}, mesh, {}), left_out({}, mesh, {});
+    const auto operators = [&](Execution& execution) {
+      execution.hold(Memory::buffers, first, 1);
+      execution.hold(Memory::buffers, second, 1);
+      execution.hold(Memory::buffers, first, -1);
+      execution.hold(Memory::buffers, first, 1);
+      for (const auto* held : {&first, &second}) execution.hold(Memory::buffers, *held, -1);
+    };
+    for (int token = 0; token < 4; ++token) {
+      const auto cache = bytes(), around = bytes();
+      for (Execution* execution : {&run, &left_out}) {
+        execution->hold(Memory::cache, cache, 1);
+        execution->hold(Memory::buffers, around, 1);
+        const Span span(execution, 0, 0);
+        CHECK(span.known() == (token > 0));
+        if (execution == &left_out && span.known())
+          span.hold_buffers();
+        else
+          operators(*execution);
+        if (token % 2 == 0) execution->hold(Memory::buffers, around, -1);
+      }
+    }
+    CHECK(left_out.peak_bytes() == run.peak_bytes());
+    for (const Memory kind : {Memory::weights, Memory::cache, Memory::buffers})
+      CHECK(left_out.peak_bytes(kind) == run.peak_bytes(kind));
+  }
 }
 
 TEST_CASE("an operator that first ran after the mark is multiplied, too", "[plmr]") {

@@ -111,9 +111,10 @@ private:
 constexpr Mesh meshes[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 7}, {6, 1}, {3, 3}, {4, 4},
                            {5, 5}, {3, 5}, {5, 2}, {7, 4}, {2, 9}, {8, 8}, {11, 3}};
 
-void compare(Dice& dice, Mesh mesh, const Device& device, const RingProduct& product, Ring::Order order) {
+void compare(Dice& dice, Mesh mesh, const Device& device, const RingProduct& product, Ring::Order order,
+             Ticks apart = 0) {
   Execution execution(device, mesh, dice.precision());
-  dice.stagger(execution, dice.roll(0, 3) * 50 * ticks_per_cycle);
+  dice.stagger(execution, apart > 0 ? apart : dice.roll(0, 3) * 50 * ticks_per_cycle);
   NaiveMesh naive(execution);
   {
     const Operator charged(&execution, "product");
@@ -155,6 +156,23 @@ TEST_CASE("a MeshGEMM of even blocks takes the same whether its steps are run or
           if (trial == 2) product.rows = dice.sizes(mesh.height, 8);
           if (trial == 3) product.columns = dice.sizes(mesh.width, 8);
           compare(dice, mesh, dice.device(channel), product, Ring::Order::interleaved);
+        }
+}
+
+TEST_CASE("a MeshGEMM of blocks of two sizes takes the same however far the clocks are apart", "[plmr]") {
+  Dice dice(3);
+  // Clocks for which 32 bits are enough, for a few steps at a time, and not.
+  const Ticks end = Ticks{1} << 29;
+  for (const Ticks apart : {Ticks{0}, end / 2, end - 8000 * ticks_per_cycle, end, 16 * end})
+    for (const Mesh mesh : {Mesh{1, 1}, Mesh{16, 16}, Mesh{9, 17}, Mesh{17, 6}, Mesh{1, 33}, Mesh{32, 1}})
+      for (const Channel channel : {Channel::rendezvous, Channel::eager})
+        for (int trial = 0; trial < 4; ++trial) {
+          CAPTURE(apart, mesh.height, mesh.width, channel == Channel::eager, trial);
+          std::vector<Index> blocks(at(std::max(mesh.height, mesh.width)));
+          const Index small = dice.roll(0, 3);
+          for (Index& block : blocks) block = dice.coin() ? small : small + 5;
+          const RingProduct product{dice.sizes(mesh.height, 8), blocks, dice.sizes(mesh.width, 8)};
+          compare(dice, mesh, dice.device(channel), product, Ring::Order::interleaved, apart);
         }
 }
 
