@@ -2,11 +2,12 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace wafer::kernels {
 
 /// exp(x) within 2 units in the last place, in operations that the compiler has vectors for; the same bits in
-/// a vector of any width. Below -87 it is 0, above 88 it is exp(88); of NaN it is NaN.
+/// a vector of any width. Below -87 it is 0, above 88 infinity; of NaN it is NaN.
 inline __attribute__((always_inline)) float exponential(float x) {
   // exp(x) = 2^n exp(r) with n = round(x / ln 2). Adding 1.5 * 2^23 rounds, and leaves n in the low bits.
   constexpr float rounder = 12582912.0F;
@@ -24,7 +25,8 @@ inline __attribute__((always_inline)) float exponential(float x) {
   series = series * r * r + r + 1.0F;
   const auto exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(rounder) + 127;
   const float power = std::bit_cast<float>(exponent << 23);
-  return x < -87.0F ? 0.0F : series * power;
+  const float result = x > 88.0F ? std::numeric_limits<float>::infinity() : series * power;
+  return x < -87.0F ? 0.0F : result;
 }
 
 }  // namespace wafer::kernels

@@ -194,27 +194,21 @@ Contest folio_decode(const Communicator& world, const BenchSettings&) {
 }
 
 Contest dry_layer(const Communicator& world, const BenchSettings& settings) {
-  constexpr mesh::Mesh mesh{720, 720};
+  const mesh::Mesh mesh{720, 720};
   const std::string path = data_file("configs/llama3-8b.json");
-  struct Dry {
-    checkpoint::ModelConfig config;
-    std::unique_ptr<plmr::Execution> execution;
-    std::unique_ptr<model::Transformer> model;
-  };
-  const auto dry = std::make_shared<Dry>();
-  fabric::agree(world, [&] { dry->config = checkpoint::parse_config(io::read_text(path), "", path); });
-  dry->config.layers = 1;
-  dry->config.window.resize(1);
-  dry->execution = settings.device.execution(world, mesh);
-  model::Options options;
-  options.prefill_mesh = options.decode_mesh = mesh;
-  options.prefill_execution = options.decode_execution = dry->execution.get();
-  dry->model = std::make_unique<model::Transformer>(world, dry->config, options);
+  const auto config = std::make_shared<checkpoint::ModelConfig>();
+  fabric::agree(world, [&] { *config = checkpoint::parse_config(io::read_text(path), "", path); });
+  config->layers = 1;
+  config->window.resize(1);
   Contest contest;
-  contest.subject = [&world, dry] {
-    dry->model->back_to_prefill();
+  contest.subject = [&world, mesh, settings, config] {
+    const auto execution = settings.device.execution(world, mesh);  // a used one would know what follows
+    model::Options options;
+    options.prefill_mesh = options.decode_mesh = mesh;
+    options.prefill_execution = options.decode_execution = execution.get();
+    model::Transformer model(world, *config, options);
     const std::vector<Index> ids(4096, 0);
-    return time_together(world, [&] { dry->model->prefill(ids); });
+    return time_together(world, [&] { model.prefill(ids); });
   };
   return contest;
 }

@@ -74,15 +74,34 @@ std::size_t Visits::lay_out(std::vector<Message>& messages) {
 
 void Visits::start(Index k) {
   Chunk& chunk = chunks_[at(k)];
+  std::size_t gathered = 0;
+  for (Message& message : chunk.outgoing) {
+    message.begin = gathered;
+    if (!message.apart()) gathered += message.bytes;
+  }
   chunk.arrived = AlignedBuffer(lay_out(chunk.incoming), false);
-  chunk.sent = AlignedBuffer(lay_out(chunk.outgoing));  // zeroed: the gaps between blocks are sent, too
-  for (const Message& message : chunk.incoming)
-    exchange_.receive(message.peer, {chunk.arrived.data() + message.begin, message.bytes});
+  chunk.sent = AlignedBuffer(gathered);  // zeroed: the gaps between blocks are sent, too
+  const auto bytes_of = [this](const Guest& block) {
+    return operand_->block_bytes(block.use.i, block.use.j);
+  };
+  for (const Message& message : chunk.incoming) {
+    std::byte* const memory = chunk.arrived.data() + message.begin;
+    if (!message.apart())
+      exchange_.receive(message.peer, {memory, message.bytes});
+    else
+      for (const Guest& block : message.blocks)
+        exchange_.receive(message.peer, {memory + block.offset, bytes_of(block)});
+  }
   for (const Message& message : chunk.outgoing) {
-    for (const Guest& block : message.blocks)
-      std::memcpy(chunk.sent.data() + message.begin + block.offset, operand_->raw(block.use.i, block.use.j),
-                  operand_->block_bytes(block.use.i, block.use.j));
-    exchange_.send(message.peer, {chunk.sent.data() + message.begin, message.bytes});
+    std::byte* const memory = chunk.sent.data() + message.begin;
+    for (const Guest& block : message.blocks) {
+      const std::byte* const from = operand_->raw(block.use.i, block.use.j);
+      if (message.apart())
+        exchange_.send(message.peer, {from, bytes_of(block)});
+      else
+        std::memcpy(memory + block.offset, from, bytes_of(block));
+    }
+    if (!message.apart()) exchange_.send(message.peer, {memory, message.bytes});
   }
 }
 

@@ -52,6 +52,8 @@ private:
     std::vector<Guest> blocks;
     std::size_t begin = 0;  // in its chunk's memory
     std::size_t bytes = 0;
+    // Large blocks are sent from where they lie, one by one; small ones are gathered first.
+    bool apart() const { return bytes / blocks.size() >= std::size_t{1} << 16; }
   };
   struct Chunk {
     std::vector<Message> incoming;

@@ -1,4 +1,5 @@
 // Prefill and decode of a model, to be timed.
+#include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
@@ -35,6 +36,16 @@ double flops_of_head(const ModelConfig& config) {
   return 2.0 * static_cast<double>(config.hidden * config.vocab);
 }
 
+// Of a prompt's scores and weighted values, over the keys that each token sees.
+double flops_of_attention(const ModelConfig& config, Index tokens) {
+  const auto width = static_cast<double>(config.heads * config.head_dim);
+  double pairs = 0.0;  // of a token and a key, in all layers
+  for (const Index window : config.window)
+    for (Index t = 0; t < tokens; ++t)
+      pairs += static_cast<double>(window > 0 ? std::min(t + 1, window) : t + 1);
+  return 4.0 * width * pairs;
+}
+
 class ModelWorkload : public Workload {
 public:
   ModelWorkload(const Communicator& communicator, Transformer& model, const ModelConfig& config,
@@ -58,7 +69,10 @@ public:
   using ModelWorkload::ModelWorkload;
   void prepare() override { model_.back_to_prefill(); }
   void run() override { model_.prefill(prompt_of(config_, problem_.tokens)); }
-  double flops() const override { return static_cast<double>(problem_.tokens) * flops_of_layers(config_); }
+  double flops() const override {
+    return static_cast<double>(problem_.tokens) * flops_of_layers(config_) +
+           flops_of_attention(config_, problem_.tokens);
+  }
 };
 
 class DecodeWorkload : public ModelWorkload {

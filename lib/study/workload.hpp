@@ -57,7 +57,7 @@ struct AllReduceProblem {
 std::unique_ptr<Workload> make_all_reduce(const fabric::Fabric& fabric, const AllReduceProblem& problem);
 
 /// A model's prefill of a prompt of `tokens`, or `tokens` steps of its decode after a prompt of `prompt`.
-/// Their flops are those of the products with weights.
+/// Their flops are those of the products with weights, and of prefill's attention.
 struct ModelProblem {
   Index prompt = 8;  // of decode
   Index tokens = 0;
