@@ -29,8 +29,9 @@ public:
   explicit AlignedBuffer(std::size_t bytes, bool zeroed = true) : bytes_(aligned(bytes)) {
     if (bytes_ == 0) return;
     const bool huge = bytes_ >= huge_page;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(huge ? huge_page : block_alignment, bytes_)));
-    if (!data_) throw std::bad_alloc();
+    void* memory = nullptr;  // std::aligned_alloc would want a multiple of the alignment in bytes, too
+    if (posix_memalign(&memory, huge ? huge_page : block_alignment, bytes_) != 0) throw std::bad_alloc();
+    data_.reset(static_cast<std::byte*>(memory));
 #ifdef MADV_HUGEPAGE
     if (huge) madvise(data_.get(), bytes_ / huge_page * huge_page, MADV_HUGEPAGE);  // advice: may be ignored
 #endif
