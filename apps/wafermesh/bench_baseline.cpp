@@ -26,8 +26,8 @@ double time_together(const Communicator& world, const std::function<void()>& run
 void check_cpus(const Communicator& world, int needed) {
   cpu_set_t own;
   CPU_ZERO(&own);
-  if (sched_getaffinity(0, sizeof own, &own) != 0) return;
-  const auto cpus = static_cast<int>(world.min(std::int64_t{CPU_COUNT(&own)}));
+  const bool known = sched_getaffinity(0, sizeof own, &own) == 0;
+  const auto cpus = static_cast<int>(world.min(std::int64_t{known ? CPU_COUNT(&own) : needed}));
   if (cpus < needed)
     throw FitError({.what = "a rank may not use the CPUs that the measurement counts on",
                     .got = std::to_string(cpus),

@@ -297,6 +297,7 @@ void multiply_small(const Fabric& fabric, const Blocks& A, const Blocks& B, Bloc
                                          stretch, [](const Bundle& bundle) { return bundle.skew(); });
     const auto groups = static_cast<Index>(bundle_groups.size());
     fabric.parallel(static_cast<Index>(row_groups.size()) * groups, [&](Index group) {
+      // Kept by every thread: to ask for megabytes anew for each group takes longer than to fill them.
       thread_local Panels row_panels, bundle_panels;
       Group(A, B, C, products, row_panels, bundle_panels)
           .run(row_groups[at(group / groups)], bundle_groups[at(group % groups)], together, some);

@@ -6,6 +6,7 @@
 
 #include "core/dtype.hpp"
 #include "core/random.hpp"
+#include "kernels/gemm.hpp"
 #include "tensor/view.hpp"
 
 namespace wafer::test {
@@ -62,6 +63,19 @@ int wrong_elements(const Matrix& A, B_at b, const Matrix& C, const Matrix& befor
     }
   }
   return wrong;
+}
+
+/// Whether gemm(A, B, C, output) adds to C, or overwrites it with, the product of A (m, k) and B, which is
+/// (k, n) or, transposed, (n, k); and writes nothing beside C.
+template <class Gemm>
+bool is_product(Gemm gemm, Index m, Index k, Index n, kernels::Output output, bool transposed = false) {
+  const Matrix A({m, k}, 3, 1);
+  const Matrix B(transposed ? Shape{n, k} : Shape{k, n}, 1, 2);
+  const Matrix before({m, n}, 2, 3);
+  Matrix C = before;
+  gemm(A.view(), B.view(), C.view(), output);
+  const auto b = [&](Index i, Index j) { return transposed ? B.view()(j, i) : B.view()(i, j); };
+  return wrong_elements(A, b, C, before, output == kernels::Output::add) == 0;
 }
 
 }  // namespace wafer::test
