@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/activation.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/small_gemm.hpp"
 
@@ -155,6 +156,14 @@ void copy_rows(MatrixView<const float> from, MatrixView<float> to) {
   for (Index r = 0; r < from.rows(); ++r) std::copy_n(from.row(r).data(), from.cols(), to.row(r).data());
 }
 
+void clear(MatrixView<float> block) {
+  for (Index r = 0; r < block.rows(); ++r) std::fill_n(block.row(r).data(), block.cols(), 0.0F);
+}
+
+void add_rows(MatrixView<const float> from, MatrixView<float> to) {
+  for (Index r = 0; r < from.rows(); ++r) kernels::add(from.row(r), to.row(r));
+}
+
 // A group of cores: some rows, and some bundles of columns.
 class Group {
 public:
@@ -256,9 +265,9 @@ private:
       const MatrixView<float> C = C_(first_row_ + row.number, member.line.number);
       const MatrixView<float> part = sum.block(0, member.begin, C.shape());
       if (cut.begins)
-        copy_rows(C, part);
+        clear(part);
       else
-        copy_rows(part, C);
+        add_rows(part, C);
     }
   }
 
