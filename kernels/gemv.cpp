@@ -1,6 +1,7 @@
 #include "kernels/gemv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -10,20 +11,39 @@ namespace wafer::kernels {
 
 namespace {
 
-// Four rows at a time, so that c is read and written a quarter as often; added one by one, in the rows'
-// order.
-inline __attribute__((always_inline)) void add_rows(const float* a, const float* B, Index k, Index n,
+// Which rows are taken together, four at a time, so that c is read and written a quarter as often: of a large
+// matrix one of each quarter, as four streams keep more of the memory busy than one; of a small one
+// neighbours, as short streams are at their end before the processor notices them.
+struct Fours {
+  Fours(Shape B, std::size_t element)
+      : streams(B.size() / 4 * static_cast<Index>(element) >= 4096),
+        count(B.rows / 4),
+        apart(streams ? count : 1) {}
+  Index first(Index i) const { return streams ? i : 4 * i; }
+  Index done() const { return 4 * count; }  // rows; those left come one by one
+
+  bool streams;
+  Index count;
+  Index apart;
+};
+
+inline __attribute__((always_inline)) void add_rows(const float* a, const float* B, Shape shape,
                                                     float* __restrict c) {
-  Index row = 0;
-  for (; row + 4 <= k; row += 4, B += 4 * n)
+  const Fours fours(shape, sizeof *B);
+  const Index n = shape.cols;
+  const Index apart = fours.apart * n;
+  for (Index i = 0; i < fours.count; ++i) {
+    const float* row = B + fours.first(i) * n;
+    const float* factor = a + fours.first(i);
     for (Index j = 0; j < n; ++j) {
-      float sum = c[j] + a[row] * B[j];
-      sum += a[row + 1] * B[n + j];
-      sum += a[row + 2] * B[2 * n + j];
-      c[j] = sum + a[row + 3] * B[3 * n + j];
+      float sum = c[j] + factor[0] * row[j];
+      sum += factor[fours.apart] * row[apart + j];
+      sum += factor[2 * fours.apart] * row[2 * apart + j];
+      c[j] = sum + factor[3 * fours.apart] * row[3 * apart + j];
     }
-  for (; row < k; ++row, B += n)
-    for (Index j = 0; j < n; ++j) c[j] += a[row] * B[j];
+  }
+  for (Index i = fours.done(); i < shape.rows; ++i)
+    for (Index j = 0; j < n; ++j) c[j] += a[i] * B[i * n + j];
 }
 
 // Numbers of 16 bits are read two at a time, as a word whose halves become floats where they are: half the
@@ -38,9 +58,8 @@ struct F16Pair {
   static float odd(std::uint32_t pair) { return float_of_f16(static_cast<std::uint16_t>(pair >> 16)); }
 };
 
-constexpr Index panel = 2048;                 // columns whose sums stay in the nearest cache
-constexpr Index line = 64;                    // of the cache [bytes]
-constexpr Index prefetched = Index{1} << 14;  // bytes: longer rows keep the processor's own prefetching busy
+constexpr Index panel = 2048;  // columns whose sums stay in the nearest cache
+constexpr Index line = 64;     // of the cache [bytes]
 
 struct Sums {
   alignas(line) float even[panel / 2];
@@ -53,15 +72,15 @@ inline __attribute__((always_inline)) std::uint32_t pair_at(const std::uint16_t*
   return word;
 }
 
-// Pairs [begin, end) of `rows` rows, one row after the other.
+// Pairs [begin, end) of `rows` rows, which lie `apart` numbers from each other, one row after the other.
 template <class Pair, Index rows>
-inline __attribute__((always_inline)) void add_pairs(const float* a, const std::uint16_t* B, Index n,
-                                                     Index begin, Index end, Sums& sums) {
+inline __attribute__((always_inline)) void add_some(const std::array<float, rows>& a, const std::uint16_t* B,
+                                                    Index apart, Index begin, Index end, Sums& sums) {
   for (Index p = begin; p < end; ++p) {
     float even = sums.even[p];
     float odd = sums.odd[p];
     for (Index r = 0; r < rows; ++r) {
-      const std::uint32_t pair = pair_at(B + r * n + 2 * p);
+      const std::uint32_t pair = pair_at(B + r * apart + 2 * p);
       even += a[r] * Pair::even(pair);
       odd += a[r] * Pair::odd(pair);
     }
@@ -70,60 +89,76 @@ inline __attribute__((always_inline)) void add_pairs(const float* a, const std::
   }
 }
 
-// Four rows. Short ones are too soon at their end for the processor to notice that they are streams, so the
-// next four, which lie behind them, are asked for line after line.
-template <class Pair>
-inline __attribute__((always_inline)) void add_four(const float* a, const std::uint16_t* B, Index n,
-                                                    Index pairs, bool prefetch, Sums& sums) {
-  constexpr Index step = line / 4;  // pairs of a cache line
+// A line of the cache at a time: a loop of known length, a third faster than one that only knows its end.
+// Where `next` is given, so many lines from there on are asked for.
+template <class Pair, Index rows>
+inline __attribute__((always_inline)) void add_pairs(const std::array<float, rows>& a, const std::uint16_t* B,
+                                                     Index apart, Index pairs, const std::byte* next,
+                                                     Sums& sums) {
+  constexpr Index step = line / 4;
   Index p = 0;
-  if (prefetch) {
-    const auto* next = reinterpret_cast<const std::byte*>(B + 4 * n);
-    for (; p + step <= pairs; p += step, next += 4 * line) {
-      for (Index r = 0; r < 4; ++r) __builtin_prefetch(next + r * line);
-      add_pairs<Pair, 4>(a, B, n, p, p + step, sums);
-    }
+  for (; p + step <= pairs; p += step) {
+    if (next != nullptr)
+      for (Index r = 0; r < rows; ++r, next += line) __builtin_prefetch(next);
+    add_some<Pair, rows>(a, B, apart, p, p + step, sums);
   }
-  add_pairs<Pair, 4>(a, B, n, p, pairs, sums);
+  add_some<Pair, rows>(a, B, apart, p, pairs, sums);
 }
 
+// The first `width` columns of what B points at: but for the last one where they are odd.
 template <class Pair>
-inline __attribute__((always_inline)) void add_panel(const float* a, const std::uint16_t* B, Shape block,
-                                                     Index n, float* c) {
+inline __attribute__((always_inline)) void add_panel(const float* a, const std::uint16_t* B, Shape shape,
+                                                     Index width, float* c) {
+  const Fours fours(shape, sizeof *B);
+  const Index n = shape.cols;
+  const Index pairs = width / 2;
   Sums sums;
-  const Index pairs = block.cols / 2;
   for (Index p = 0; p < pairs; ++p) {
     sums.even[p] = c[2 * p];
     sums.odd[p] = c[2 * p + 1];
   }
-  const bool short_rows = block.cols == n && 4 * n * Index{sizeof *B} <= prefetched;
-  Index row = 0;
-  for (; row + 4 <= block.rows; row += 4)
-    add_four<Pair>(a + row, B + row * n, n, pairs, short_rows && row + 8 <= block.rows, sums);
-  for (; row < block.rows; ++row) add_pairs<Pair, 1>(a + row, B + row * n, n, 0, pairs, sums);
+  for (Index i = 0; i < fours.count; ++i) {
+    const float* factor = a + fours.first(i);
+    const std::uint16_t* row = B + fours.first(i) * n;
+    const bool ahead = !fours.streams && i + 1 < fours.count;
+    add_pairs<Pair, 4>({factor[0], factor[fours.apart], factor[2 * fours.apart], factor[3 * fours.apart]},
+                       row, fours.apart * n, pairs,
+                       ahead ? reinterpret_cast<const std::byte*>(row + 4 * n) : nullptr, sums);
+  }
+  for (Index i = fours.done(); i < shape.rows; ++i)
+    add_pairs<Pair, 1>({a[i]}, B + i * n, 0, pairs, nullptr, sums);
   for (Index p = 0; p < pairs; ++p) {
     c[2 * p] = sums.even[p];
     c[2 * p + 1] = sums.odd[p];
   }
-  if (block.cols % 2 == 0) return;
-  const Index last = block.cols - 1;
-  for (row = 0; row < block.rows; ++row) c[last] += a[row] * Pair::even(B[row * n + last]);
+}
+
+// The last one of an odd number of columns, in the same order.
+template <class Pair>
+void add_last_column(const float* a, const std::uint16_t* B, Shape shape, float& c) {
+  const Fours fours(shape, sizeof *B);
+  const auto add = [&](Index i) { c += a[i] * Pair::even(B[i * shape.cols + shape.cols - 1]); };
+  for (Index i = 0; i < fours.count; ++i)
+    for (Index q = 0; q < 4; ++q) add(fours.first(i) + q * fours.apart);
+  for (Index i = fours.done(); i < shape.rows; ++i) add(i);
 }
 
 template <class Pair>
-inline __attribute__((always_inline)) void add_panels(const float* a, const std::uint16_t* B, Index k,
-                                                      Index n, float* c) {
-  for (Index j = 0; j < n; j += panel) add_panel<Pair>(a, B + j, {k, std::min(panel, n - j)}, n, c + j);
+inline __attribute__((always_inline)) void add_panels(const float* a, const std::uint16_t* B, Shape shape,
+                                                      float* c) {
+  for (Index j = 0; j < shape.cols; j += panel)
+    add_panel<Pair>(a, B + j, shape, std::min(panel, shape.cols - j), c + j);
+  if (shape.cols % 2 != 0) add_last_column<Pair>(a, B, shape, c[shape.cols - 1]);
 }
 
-WAFER_VECTOR_CLONES void add_f32(const float* a, const float* B, Index k, Index n, float* c) {
-  add_rows(a, B, k, n, c);
+WAFER_VECTOR_CLONES void add_f32(const float* a, const float* B, Shape shape, float* c) {
+  add_rows(a, B, shape, c);
 }
-WAFER_VECTOR_CLONES void add_bf16(const float* a, const std::uint16_t* B, Index k, Index n, float* c) {
-  add_panels<Bf16Pair>(a, B, k, n, c);
+WAFER_VECTOR_CLONES void add_bf16(const float* a, const std::uint16_t* B, Shape shape, float* c) {
+  add_panels<Bf16Pair>(a, B, shape, c);
 }
-WAFER_VECTOR_CLONES void add_f16(const float* a, const std::uint16_t* B, Index k, Index n, float* c) {
-  add_panels<F16Pair>(a, B, k, n, c);
+WAFER_VECTOR_CLONES void add_f16(const float* a, const std::uint16_t* B, Shape shape, float* c) {
+  add_panels<F16Pair>(a, B, shape, c);
 }
 
 }  // namespace
@@ -132,11 +167,11 @@ void gemv_add(std::span<const float> a, TypedView B, std::span<float> c) {
   assert(static_cast<Index>(a.size()) == B.rows() && static_cast<Index>(c.size()) == B.cols());
   switch (B.type) {
   case DType::f32:
-    return add_f32(a.data(), B.as_f32(), B.rows(), B.cols(), c.data());
+    return add_f32(a.data(), B.as_f32(), {B.rows(), B.cols()}, c.data());
   case DType::bf16:
-    return add_bf16(a.data(), B.as_bits(), B.rows(), B.cols(), c.data());
+    return add_bf16(a.data(), B.as_bits(), {B.rows(), B.cols()}, c.data());
   case DType::f16:
-    return add_f16(a.data(), B.as_bits(), B.rows(), B.cols(), c.data());
+    return add_f16(a.data(), B.as_bits(), {B.rows(), B.cols()}, c.data());
   }
 }
 

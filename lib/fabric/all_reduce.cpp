@@ -168,16 +168,12 @@ void AllReduce::reduce_trees(const AllReduceWork& work) const {
       level.results[j] = last ? work.result(segment_of(static_cast<Index>(j))) : own;
       next += own.size();
     }
-    const auto contribute = [&](Index job, Index place, std::span<float> sum, bool first) {
-      if (number == 0) return work.contribute(segment_of(job), place, sum, first);
-      const auto own = below.left_at(level.local_of[at(job)], place);
-      if (first)
-        std::copy(own.begin(), own.end(), sum.begin());
-      else
-        work.combine(own, sum);
+    const auto value = [&](Index job, Index place, std::span<float> room) {
+      return number == 0 ? work.value(segment_of(job), place, room)
+                         : below.left_at(level.local_of[at(job)], place);
     };
     reduce_chains(*fabric_, axis_, level.jobs,
-                  {contribute, work.combine, [&](Index job) { return level.results[at(job)]; }});
+                  {value, work.combine, [&](Index job) { return level.results[at(job)]; }});
     below = std::move(level);
   }
 }

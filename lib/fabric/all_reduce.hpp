@@ -31,8 +31,9 @@ enum class Stream {
 /// What the cores of an all-reduce do. Calls for different segments may come from different threads.
 struct AllReduceWork {
   std::function<Index(Index segment)> length;
-  /// Adds the own value of the core at `place` to `sum`, or writes it there where it is the first.
-  std::function<void(Index segment, Index place, std::span<float> sum, bool first)> contribute;
+  /// The own value of the core at `place`: written to `room` and that returned, or where it lies already.
+  /// Called once.
+  std::function<std::span<const float>(Index segment, Index place, std::span<float> room)> value;
   std::function<void(std::span<const float> other, std::span<float> sum)> combine;
   /// Where the result goes on this rank: once, as it is the same for all of the segment's cores.
   std::function<std::span<float>(Index segment)> result;

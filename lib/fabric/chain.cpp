@@ -20,7 +20,13 @@ struct Walk {
   std::optional<Packets::Room> from;  // where the sum so far is handed in
   std::optional<Packets::Room> to;    // where it is taken on; without, it stays here for the root
   std::size_t kept = 0;               // of such a sum: its place among them
+  std::size_t first_value = 0;        // of its members, where they wait for a sum: its place among all values
+  std::size_t room = 0;               // for those values
 };
+
+void put(std::span<const float> value, std::span<float> sum) {
+  if (value.data() != sum.data()) std::copy(value.begin(), value.end(), sum.begin());
+}
 
 // The side of all jobs that comes from the higher members, or from the lower ones.
 class Side {
@@ -32,12 +38,22 @@ public:
     incoming_.allocate();
     outgoing_.allocate();
     kept_ = std::make_unique_for_overwrite<float[]>(kept_floats_);
+    room_ = std::make_unique_for_overwrite<float[]>(room_floats_);
+    values_.resize(value_count_);
     incoming_.receive(exchange_);
   }
 
-  void run(const Reduction& reduction) {
+  /// What needs nothing from other ranks: sums that begin here, and the own values of cores that wait for
+  /// one.
+  void begin(const Reduction& reduction) {
+    fabric_.parallel(static_cast<Index>(walks_.size()), [&](Index w) { begin(walks_[at(w)], reduction); });
+    if (incoming_.empty()) outgoing_.send(exchange_);
+  }
+
+  void finish(const Reduction& reduction) {
+    if (incoming_.empty()) return;
     exchange_.wait();
-    fabric_.parallel(static_cast<Index>(walks_.size()), [&](Index w) { go(walks_[at(w)], reduction); });
+    fabric_.parallel(static_cast<Index>(walks_.size()), [&](Index w) { finish(walks_[at(w)], reduction); });
     outgoing_.send(exchange_);
   }
 
@@ -55,16 +71,34 @@ private:
     return {memory, at(jobs_[at(walk.job)].length)};
   }
 
-  void go(const Walk& walk, const Reduction& reduction) const {
-    const std::span<float> sum = sum_of(walk);
-    if (walk.from) std::copy_n(incoming_.at(*walk.from), sum.size(), sum.begin());
+  // The m-th member on the way to the root.
+  Index place_of(const Walk& walk, Index m) const {
     const ChainJob& job = jobs_[at(walk.job)];
+    const Index member = high_ ? walk.members.end - 1 - m : walk.members.begin + m;
+    return job.origin + job.chain->members[at(member)];
+  }
+
+  void begin(const Walk& walk, const Reduction& reduction) {
     const Index count = walk.members.size();
-    for (Index m = 0; m < count; ++m) {
-      const Index member = high_ ? walk.members.end - 1 - m : walk.members.begin + m;
-      const Index place = job.origin + job.chain->members[at(member)];
-      reduction.contribute(walk.job, place, sum, m == 0 && !walk.from);
+    const std::span<float> sum = sum_of(walk);
+    if (walk.from) {
+      float* own = room_.get() + walk.room;
+      for (Index m = 0; m < count; ++m, own += sum.size())
+        values_[walk.first_value + at(m)] = reduction.value(walk.job, place_of(walk, m), {own, sum.size()});
+      return;
     }
+    put(reduction.value(walk.job, place_of(walk, 0), sum), sum);
+    thread_local std::vector<float> room;  // kept: there are as many as cores
+    if (count > 1 && room.size() < sum.size()) room.resize(sum.size());
+    for (Index m = 1; m < count; ++m)
+      reduction.combine(reduction.value(walk.job, place_of(walk, m), std::span(room).first(sum.size())), sum);
+  }
+
+  void finish(const Walk& walk, const Reduction& reduction) const {
+    if (!walk.from) return;
+    const std::span<float> sum = sum_of(walk);
+    std::copy_n(incoming_.at(*walk.from), sum.size(), sum.begin());
+    for (Index m = 0; m < walk.members.size(); ++m) reduction.combine(values_[walk.first_value + at(m)], sum);
   }
 
   void add(Index number) {
@@ -102,6 +136,12 @@ private:
       walk.kept = kept_floats_;
       kept_floats_ += floats;
     }
+    if (walk.from) {
+      walk.first_value = value_count_;
+      value_count_ += at(walk.members.size());
+      walk.room = room_floats_;
+      room_floats_ += at(walk.members.size()) * floats;
+    }
     walks_.push_back(walk);
   }
 
@@ -114,6 +154,10 @@ private:
   Packets outgoing_;
   std::size_t kept_floats_ = 0;
   std::unique_ptr<float[]> kept_;
+  std::size_t value_count_ = 0;
+  std::vector<std::span<const float>> values_;  // of cores that wait for a sum
+  std::size_t room_floats_ = 0;
+  std::unique_ptr<float[]> room_;  // for those values
   Exchange exchange_;
 };
 
@@ -124,19 +168,26 @@ void reduce_chains(const Fabric& fabric, Axis axis, std::span<const ChainJob> jo
   if (fabric.dry()) return;
   Side high(fabric, axis, jobs, true);
   Side low(fabric, axis, jobs, false);
-  high.run(reduction);
-  low.run(reduction);
+  high.begin(reduction);
+  low.begin(reduction);
+  const auto for_roots = [&](auto visit) {
+    fabric.parallel(static_cast<Index>(jobs.size()), [&](Index number) {
+      const ChainJob& job = jobs[at(number)];
+      const Index root = job.origin + job.chain->root_place();
+      if (job.length != 0 && fabric.tile().contains(mesh::core_at(axis, job.line, root)))
+        visit(number, root, reduction.result(number));
+    });
+  };
+  for_roots(
+      [&](Index number, Index root, std::span<float> sum) { put(reduction.value(number, root, sum), sum); });
 
+  high.finish(reduction);
+  low.finish(reduction);
   std::vector<std::span<const float>> from_high(jobs.size());
   std::vector<std::span<const float>> from_low(jobs.size());
   high.collect(from_high);
   low.collect(from_low);
-  fabric.parallel(static_cast<Index>(jobs.size()), [&](Index number) {
-    const ChainJob& job = jobs[at(number)];
-    const Index root = job.origin + job.chain->root_place();
-    if (job.length == 0 || !fabric.tile().contains(mesh::core_at(axis, job.line, root))) return;
-    const std::span<float> sum = reduction.result(number);
-    reduction.contribute(number, root, sum, true);
+  for_roots([&](Index number, Index, std::span<float> sum) {
     if (!from_high[at(number)].empty()) reduction.combine(from_high[at(number)], sum);
     if (!from_low[at(number)].empty()) reduction.combine(from_low[at(number)], sum);
   });

@@ -19,6 +19,7 @@ public:
     std::size_t offset = 0;
   };
   Room add(mesh::Rank peer, std::size_t floats);
+  bool empty() const { return peers_.empty(); }
   void allocate();
   float* at(Room room) const { return numbers_.get() + peers_[room.peer].begin + room.offset; }
 

@@ -24,7 +24,8 @@ public:
       for (Index p = 0; p < size(segment); ++p) {
         if (rank_of(segment, p) != fabric_.rank()) continue;
         cores[at(p)].resize(at(work_.length(segment.number)));
-        work_.contribute(segment.number, place(segment, p), cores[at(p)], true);
+        const auto value = work_.value(segment.number, place(segment, p), cores[at(p)]);
+        if (value.data() != cores[at(p)].data()) cores[at(p)].assign(value.begin(), value.end());
       }
     }
   }

@@ -44,17 +44,15 @@ Index argmax(const fabric::Fabric& fabric, const fabric::Blocks& logits, Index r
   std::array<float, 2> best = {-std::numeric_limits<float>::infinity(), to_word(none)};
   const fabric::AllReduce row(fabric, mesh::Axis::x, {{root_row, {0, fabric.mesh().width}}});
   row.run({[](Index) { return Index{2}; },
-           [&](Index, Index x, std::span<float> sum, bool first) {
-             std::array<float, 2> own = {-std::numeric_limits<float>::infinity(), to_word(none)};
+           [&](Index, Index x, std::span<float> own) {
+             own[0] = -std::numeric_limits<float>::infinity();
+             own[1] = to_word(none);
              const auto values = logits.vector(x);
              for (std::size_t k = 0; k < values.size(); ++k) {
                const std::array<float, 2> candidate = {values[k], to_word(vocabulary.indices(x)[k])};
                keep_better(candidate, own);
              }
-             if (first)
-               std::copy(own.begin(), own.end(), sum.begin());
-             else
-               keep_better(own, sum);
+             return own;
            },
            keep_better, [&](Index) { return std::span<float>(best); }, fabric::Stream::pairs});
   charge_answer(fabric, root_row);

@@ -132,14 +132,14 @@ private:
   void scores() {
     const plmr::Operator charged(fabric_.execution(), "scores");
     if (fabric_.execution() != nullptr) plmr::scores_product(*fabric_.execution(), run_.queues, shapes());
-    const auto product = [&](CoreCoord core, Index block, std::span<float> sum, bool first) {
+    const auto product = [&](CoreCoord core, Index block, std::span<float> own) {
       const Index queries = group_ * tokens_.size(core.y);
       const Index n = keys_.size(block);
-      const MatrixView<float> S(sum.data(), S_.shape(core.y, block));
+      const MatrixView<float> S(own.data(), S_.shape(core.y, block));
       for (Index k = 0; k < kv_; ++k)
         kernels::gemm_nt(head(std::as_const(Q_)(core.y, local(core.x)), k, queries),
                          head(std::as_const(K_)(block, local(core.x)), k, n), head(S, k, queries),
-                         first ? kernels::Output::overwrite : kernels::Output::add);
+                         kernels::Output::overwrite);
     };
     mesh_gemm_t_loop(fabric_, run_, K_, S_, product, [&](Index y, Index block) { return alive(y, block); });
     store_as(fabric_, storage_, S_);
@@ -179,29 +179,27 @@ private:
       return std::span(of[at(y)]);
     };
     reduce.run({length,
-                [&](Index y, Index x, std::span<float> most, bool first) {
-                  if (first) std::fill(most.begin(), most.end(), -std::numeric_limits<float>::infinity());
+                [&](Index y, Index x, std::span<float> most) {
+                  std::fill(most.begin(), most.end(), -std::numeric_limits<float>::infinity());
                   for_scores(y, x, [&](MatrixView<float> S, Index block) {
                     mask(y, block, S);
                     for (Index r = 0; r < S.rows(); ++r)
                       most[at(r)] = std::max(most[at(r)], kernels::row_max(S.row(r)));
                   });
+                  return most;
                 },
                 kernels::maximum, [&](Index y) { return result(max, y); }, fabric::Stream::maxima});
     charge([](const plmr::Cost& cost, CoreCoord, Index queries, Index keys) {
       return keys * 3 * cost.vector(queries) + keys * queries * cost.device().exponential;
     });
     reduce.run({length,
-                [&](Index y, Index x, std::span<float> sum, bool first) {
-                  std::vector<float> own(sum.size(), 0.0F);
+                [&](Index y, Index x, std::span<float> own) {
+                  std::fill(own.begin(), own.end(), 0.0F);
                   for_scores(y, x, [&](MatrixView<float> S, Index) {
                     for (Index r = 0; r < S.rows(); ++r)
                       own[at(r)] += kernels::exponentials(S.row(r), max[at(y)][at(r)]);
                   });
-                  if (first)
-                    std::copy(own.begin(), own.end(), sum.begin());
-                  else
-                    kernels::add(own, sum);
+                  return own;
                 },
                 kernels::add, [&](Index y) { return result(sums_, y); }});
     store_as(fabric_, storage_, S_);

@@ -59,18 +59,18 @@ public:
       return queries(segment % runs_) * cache_.count(segment / runs_);
     };
     reduce.run({length,
-                [&](Index segment, Index x, std::span<float> sum, bool first) {
+                [&](Index segment, Index x, std::span<float> own) {
                   const CoreCoord core{segment / runs_, x};
                   const Index d = heads_.dims(x);
                   const Index tokens = cache_.count(core.y);
                   for (Index k = 0; k < heads_.kv_heads_of(x).size(); ++k) {
                     const Index group = heads_.group();
                     const auto q = QKV_.vector(x).subspan(at(k * group * d), at(group * d));
-                    kernels::few_rows_gemm_nt({q.data(), {group, d}},
-                                              cache_.keys(core).block(0, k * d, {tokens, d}),
-                                              {sum.data() + k * group * tokens, {group, tokens}},
-                                              first ? kernels::Output::overwrite : kernels::Output::add);
+                    kernels::few_rows_gemm_nt(
+                        {q.data(), {group, d}}, cache_.keys(core).block(0, k * d, {tokens, d}),
+                        {own.data() + k * group * tokens, {group, tokens}}, kernels::Output::overwrite);
                   }
+                  return own;
                 },
                 kernels::add,
                 [&](Index segment) {
@@ -107,11 +107,10 @@ public:
       return std::span(values);
     };
     reduce.run({length,
-                [&](Index segment, Index y, std::span<float> most, bool first) {
-                  if (first) std::fill(most.begin(), most.end(), -std::numeric_limits<float>::infinity());
+                [&](Index segment, Index y, std::span<float> most) {
                   const auto p = view(y, run_of(segment));
-                  for (Index r = 0; r < p.rows(); ++r)
-                    most[at(r)] = std::max(most[at(r)], kernels::row_max(p.row(r)));
+                  for (Index r = 0; r < p.rows(); ++r) most[at(r)] = kernels::row_max(p.row(r));
+                  return most;
                 },
                 kernels::maximum, [&](Index segment) { return result(max, segment); },
                 fabric::Stream::maxima});
@@ -120,12 +119,11 @@ public:
       return cost.device().loop + 2 * cost.vector(numbers) + numbers * cost.device().exponential;
     });
     reduce.run({length,
-                [&](Index segment, Index y, std::span<float> sum, bool first) {
+                [&](Index segment, Index y, std::span<float> own) {
                   const auto p = view(y, run_of(segment));
-                  for (Index r = 0; r < p.rows(); ++r) {
-                    const float own = kernels::exponentials(p.row(r), max[at(run_of(segment))][at(r)]);
-                    sum[at(r)] = first ? own : sum[at(r)] + own;
-                  }
+                  for (Index r = 0; r < p.rows(); ++r)
+                    own[at(r)] = kernels::exponentials(p.row(r), max[at(run_of(segment))][at(r)]);
+                  return own;
                 },
                 kernels::add, [&](Index segment) { return result(sums_, segment); }});
     store_scores();
@@ -141,15 +139,16 @@ public:
     });
     Blocks out(fabric_, fabric::Placement::copied(Axis::y, heads_.query()));
     columns.run({[&](Index x) { return heads_.query().size(x); },
-                 [&](Index x, Index y, std::span<float> sum, bool first) {
+                 [&](Index x, Index y, std::span<float> own) {
                    const auto p = view(y, heads_.run_of(x));
                    const Index d = heads_.dims(x);
                    const Index group = heads_.group();
                    for (Index k = 0; k < heads_.kv_heads_of(x).size(); ++k)
                      kernels::few_rows_gemm(p.block(k * group, 0, {group, p.cols()}),
                                             cache_.values({y, x}).block(0, k * d, {p.cols(), d}),
-                                            MatrixView<float>{sum.data() + k * group * d, {group, d}},
-                                            first ? kernels::Output::overwrite : kernels::Output::add);
+                                            MatrixView<float>{own.data() + k * group * d, {group, d}},
+                                            kernels::Output::overwrite);
+                   return own;
                  },
                  kernels::add, [&](Index x) { return out.vector(x); }});
     const Range tile = fabric_.tile().columns;

@@ -13,9 +13,10 @@ namespace {
 
 fabric::AllReduceWork work_of(const Blocks& a, const Blocks& B, Blocks& c) {
   return {[&](Index line) { return B.placement().cols().size(line); },
-          [&](Index line, Index place, std::span<float> sum, bool first) {
-            if (first) std::fill(sum.begin(), sum.end(), 0.0F);
-            kernels::gemv_add(a.vector(place), B.typed(place, line), sum);
+          [&](Index line, Index place, std::span<float> c_part) {
+            std::fill(c_part.begin(), c_part.end(), 0.0F);
+            kernels::gemv_add(a.vector(place), B.typed(place, line), c_part);
+            return c_part;
           },
           kernels::add, [&](Index line) { return c.vector(line); }};
 }

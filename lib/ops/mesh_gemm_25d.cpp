@@ -163,13 +163,9 @@ Blocks MeshGemm25d::sum(const Partition& rows, const Blocks& partial) const {
       }
     fabric::reduce_chains(
         fabric, axis, jobs,
-        {[&](Index job, Index place, std::span<float> total, bool first) {
+        {[&](Index job, Index place, std::span<float>) {
            const CoreCoord here = mesh::core_at(axis, jobs[at(job)].line, place);
-           const auto own = span_of(from(from_row(here), here.x % width));
-           if (first)
-             std::copy(own.begin(), own.end(), total.begin());
-           else
-             kernels::add(own, total);
+           return span_of(from(from_row(here), here.x % width));
          },
          kernels::add,
          [&](Index job) { return span_of(to(to_row(starts[at(job)]), starts[at(job)].x % width)); }});

@@ -67,16 +67,17 @@ void mesh_gemm_t_loop(const Fabric& fabric, const RunMesh& run, Blocks& B, Block
         jobs.push_back({y, run.columns.begin, &chain, C.shape(y, block).size()});
         row_and_block.emplace_back(y, block);
       }
-    fabric::reduce_chains(
-        fabric, mesh::Axis::x, jobs,
-        {[&](Index job, Index x, std::span<float> sum, bool first) {
-           product({row_and_block[at(job)].first, x}, row_and_block[at(job)].second, sum, first);
-         },
-         kernels::add,
-         [&](Index job) {
-           const auto block = C(row_and_block[at(job)].first, row_and_block[at(job)].second);
-           return std::span<float>(block.data(), at(block.shape().size()));
-         }});
+    fabric::reduce_chains(fabric, mesh::Axis::x, jobs,
+                          {[&](Index job, Index x, std::span<float> own) {
+                             product({row_and_block[at(job)].first, x}, row_and_block[at(job)].second, own);
+                             return own;
+                           },
+                           kernels::add,
+                           [&](Index job) {
+                             const auto block =
+                                 C(row_and_block[at(job)].first, row_and_block[at(job)].second);
+                             return std::span<float>(block.data(), at(block.shape().size()));
+                           }});
   });
 }
 
@@ -103,9 +104,9 @@ Blocks mesh_gemm_t(const Fabric& fabric, const Blocks& A, Blocks& B) {
     plmr::scores_product(
         *fabric.execution(), run.queues,
         rotating_product(run, 1, A.placement().rows(), B.placement().rows(), A.placement().cols(), {}));
-  const auto product = [&](CoreCoord core, Index block, std::span<float> sum, bool first) {
-    kernels::gemm_nt(A(core.y, core.x), std::as_const(B)(block, core.x), {sum.data(), C.shape(core.y, block)},
-                     first ? kernels::Output::overwrite : kernels::Output::add);
+  const auto product = [&](CoreCoord core, Index block, std::span<float> own) {
+    kernels::gemm_nt(A(core.y, core.x), std::as_const(B)(block, core.x), {own.data(), C.shape(core.y, block)},
+                     kernels::Output::overwrite);
   };
   mesh_gemm_t_loop(fabric, run, B, C, product, [](Index, Index) { return true; });
   return C;

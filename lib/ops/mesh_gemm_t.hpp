@@ -19,10 +19,9 @@ struct RunMesh {
   mesh::QueuePlan queues;
 };
 
-/// What one core adds in a step: the product of its A with block `block` of B on its column, written to or
-/// added to `sum`.
-using PartialProduct =
-    std::function<void(mesh::CoreCoord core, Index block, std::span<float> sum, bool first)>;
+/// What one core has to add in a step: the product of its A with block `block` of B on its column, written to
+/// `own`.
+using PartialProduct = std::function<void(mesh::CoreCoord core, Index block, std::span<float> own)>;
 
 /// The loop of MeshGEMM-T on a run: B goes round every column's ring, unaligned; at each step the cores of a
 /// row multiply the block at the front, and a two-sided chain along the row adds the partial products on the

@@ -40,15 +40,14 @@ std::vector<std::vector<float>> sums_of_squares(const HeadLayout& heads, const f
     return tokens_of(segments[at(s)].line) * normed_heads(heads, segments[at(s)].places.begin);
   };
   runs.run({length,
-            [&](Index s, Index column, std::span<float> sum, bool first) {
+            [&](Index s, Index column, std::span<float> own) {
               const auto block = block_at({segments[at(s)].line, column});
               const Index count = normed_heads(heads, column);
               for (Index token = 0; token < block.rows(); ++token)
-                for (Index head = 0; head < count; ++head) {
-                  float& total = sum[at(token * count + head)];
-                  const float own = kernels::sum_of_squares(slice(heads, block, column, token, head));
-                  total = first ? own : total + own;
-                }
+                for (Index head = 0; head < count; ++head)
+                  own[at(token * count + head)] =
+                      kernels::sum_of_squares(slice(heads, block, column, token, head));
+              return own;
             },
             kernels::add,
             [&](Index s) {

@@ -34,12 +34,10 @@ Blocks rms_norm(const Fabric& fabric, const Blocks& X, std::span<const float> ga
   });
   std::vector<std::vector<float>> sums(at(fabric.mesh().height));  // (rows) one number per token
   rows.run({[&](Index y) { return placement.rows().size(y); },
-            [&](Index y, Index x, std::span<float> sum, bool first) {
+            [&](Index y, Index x, std::span<float> own) {
               const auto block = X(y, x);
-              for (Index m = 0; m < block.rows(); ++m) {
-                const float own = kernels::sum_of_squares(block.row(m));
-                sum[at(m)] = first ? own : sum[at(m)] + own;
-              }
+              for (Index m = 0; m < block.rows(); ++m) own[at(m)] = kernels::sum_of_squares(block.row(m));
+              return own;
             },
             kernels::add,
             [&](Index y) {
@@ -70,9 +68,9 @@ Blocks rms_norm_vector(const Fabric& fabric, const Blocks& x, std::span<const fl
   fabric.charge([&](const plmr::Cost& cost, CoreCoord core) { return 2 * cost.vector(parts.size(core.y)); });
   float sum = 0.0F;  // the same on every column
   columns.run({[](Index) { return Index{1}; },
-               [&](Index, Index y, std::span<float> total, bool first) {
-                 const float own = kernels::sum_of_squares(x.vector(y));
-                 total[0] = first ? own : total[0] + own;
+               [&](Index, Index y, std::span<float> own) {
+                 own[0] = kernels::sum_of_squares(x.vector(y));
+                 return own;
                },
                kernels::add, [&](Index) { return std::span(&sum, 1); }});
   fabric.charge([&](const plmr::Cost& cost, CoreCoord core) {

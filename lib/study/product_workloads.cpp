@@ -111,24 +111,23 @@ public:
 
   void run() override {
     for (auto& line : results_) line.clear();
-    const fabric::AllReduceWork work = {
-        [this](Index) { return problem_.length; },
-        [this](Index line, Index place, std::span<float> sum, bool first) {
-          for (std::size_t k = 0; k < sum.size(); ++k) {
-            const float own = value(line, place, static_cast<Index>(k));
-            sum[k] = first ? own : problem_.maximum ? std::max(sum[k], own) : sum[k] + own;
-          }
-        },
-        [this](std::span<const float> other, std::span<float> sum) {
-          for (std::size_t k = 0; k < sum.size(); ++k)
-            sum[k] = problem_.maximum ? std::max(sum[k], other[k]) : sum[k] + other[k];
-        },
-        [this](Index line) {
-          auto& result = results_[at(line)];
-          result.resize(at(problem_.length));
-          return std::span(result);
-        },
-        problem_.maximum ? fabric::Stream::maxima : fabric::Stream::sums};
+    const fabric::AllReduceWork work = {[this](Index) { return problem_.length; },
+                                        [this](Index line, Index place, std::span<float> own) {
+                                          for (std::size_t k = 0; k < own.size(); ++k)
+                                            own[k] = value(line, place, static_cast<Index>(k));
+                                          return own;
+                                        },
+                                        [this](std::span<const float> other, std::span<float> sum) {
+                                          for (std::size_t k = 0; k < sum.size(); ++k)
+                                            sum[k] = problem_.maximum ? std::max(sum[k], other[k])
+                                                                      : sum[k] + other[k];
+                                        },
+                                        [this](Index line) {
+                                          auto& result = results_[at(line)];
+                                          result.resize(at(problem_.length));
+                                          return std::span(result);
+                                        },
+                                        problem_.maximum ? fabric::Stream::maxima : fabric::Stream::sums};
     const plmr::Operator charged(fabric_.execution(), "all_reduce");
     if (problem_.broadcast)
       lines_.run(work);

@@ -33,27 +33,22 @@ test::Combine combine_of(Operation operation) {
 Index length_of(Index segment) { return segment * 3 % 5; }  // 0, too
 
 // What a core adds. Sizes differ so much that another order gives other bits.
-void contribute(const Setting& setting, Index segment, Index place, std::span<float> sum, bool first) {
+std::vector<float> own_value(const Setting& setting, Index segment, Index place) {
   const Index line = setting.copies ? 0 : setting.segments[at(segment)].line;
-  auto own =
-      test::normals(static_cast<Index>(sum.size()), static_cast<std::uint64_t>(1 + line * 100 + place));
+  auto own = test::normals(length_of(segment), static_cast<std::uint64_t>(1 + line * 100 + place));
   for (float& value : own) value *= place % 3 == 0 ? 1e4F : 1.0F;
-  if (first)
-    std::copy(own.begin(), own.end(), sum.begin());
-  else
-    combine_of(setting.operation)(own, sum);
+  return own;
 }
 
 // Chunk c starts at ring position c - 1 and ends at c.
-std::vector<float> fold_ring(Index cores, Index length, const test::Contribute& contribute,
+std::vector<float> fold_ring(Index cores, Index length, const test::Value& value,
                              const test::Combine& combine) {
   const mesh::Ring ring(cores);
   const auto offsets = part_offsets(length, cores);
   std::vector<float> sum(at(length));
   for (Index c = 0; c < cores; ++c)
     for (Index step = 0; step < cores; ++step) {
-      std::vector<float> own(at(length));
-      contribute(ring.place_of({wrap(c - 1 - step, cores)}), own, true);
+      const std::vector<float> own = value(ring.place_of({wrap(c - 1 - step, cores)}));
       const auto begin = at(offsets[at(c)]), size = at(offsets[at(c) + 1]) - begin;
       const auto part = std::span(sum).subspan(begin, size);
       const auto mine = std::span(own).subspan(begin, size);
@@ -67,9 +62,7 @@ std::vector<float> fold_ring(Index cores, Index length, const test::Contribute& 
 
 std::vector<float> expected_of(const Setting& setting, Index segment) {
   const mesh::Range places = setting.segments[at(segment)].places;
-  const auto own = [&](Index place, std::span<float> sum, bool first) {
-    contribute(setting, segment, places.begin + place, sum, first);
-  };
+  const auto own = [&](Index place) { return own_value(setting, segment, places.begin + place); };
   const auto* algorithm = setting.shape.algorithm;
   if (algorithm != nullptr && algorithm->tree == nullptr)
     return fold_ring(places.size(), length_of(segment), own, combine_of(setting.operation));
@@ -77,7 +70,7 @@ std::vector<float> expected_of(const Setting& setting, Index segment) {
       algorithm != nullptr
           ? algorithm->tree(places.size(), setting.shape)
           : mesh::KTree(places.size(), setting.shape.levels, std::min(setting.shape.groups, places.size()));
-  return test::fold_tree(tree, length_of(segment), own, combine_of(setting.operation));
+  return test::fold_tree(tree, own, combine_of(setting.operation));
 }
 
 std::vector<std::vector<float>> run(const AllReduce& reduce, const Setting& setting, bool multicast) {
@@ -85,8 +78,10 @@ std::vector<std::vector<float>> run(const AllReduce& reduce, const Setting& sett
   for (std::size_t s = 0; s < results.size(); ++s)
     results[s].assign(at(length_of(static_cast<Index>(s))), untouched);
   const fabric::AllReduceWork work = {length_of,
-                                      [&](Index segment, Index place, std::span<float> sum, bool first) {
-                                        contribute(setting, segment, place, sum, first);
+                                      [&](Index segment, Index place, std::span<float> room) {
+                                        const auto own = own_value(setting, segment, place);
+                                        std::copy(own.begin(), own.end(), room.begin());
+                                        return room;
                                       },
                                       combine_of(setting.operation),
                                       [&](Index segment) { return std::span(results[at(segment)]); }};

@@ -55,17 +55,11 @@ void check_chains(const Fabric& fabric, Axis axis, const test::Combine& combine)
   const auto jobs = jobs_of(fabric, axis, chains);
   std::vector<std::vector<float>> results(jobs.size());
   for (std::size_t j = 0; j < jobs.size(); ++j) results[j].assign(at(jobs[j].length), -77.0F);
-  const auto contribute = [&](const ChainJob& job, Index place, std::span<float> sum, bool first) {
-    const auto own = own_value(job.line, place, job.length);
-    if (first)
-      std::copy(own.begin(), own.end(), sum.begin());
-    else
-      combine(own, sum);
-  };
-
   fabric::reduce_chains(fabric, axis, jobs,
-                        {[&](Index job, Index place, std::span<float> sum, bool first) {
-                           contribute(jobs[at(job)], place, sum, first);
+                        {[&](Index job, Index place, std::span<float> room) {
+                           const auto own = own_value(jobs[at(job)].line, place, jobs[at(job)].length);
+                           std::copy(own.begin(), own.end(), room.begin());
+                           return room;
                          },
                          combine, [&](Index job) { return std::span(results[at(job)]); }});
 
@@ -73,10 +67,7 @@ void check_chains(const Fabric& fabric, Axis axis, const test::Combine& combine)
     const ChainJob& job = jobs[j];
     const Index root = job.origin + job.chain->root_place();
     const auto expected = test::fold_chain(
-        *job.chain, job.length,
-        [&](Index place, std::span<float> sum, bool first) {
-          contribute(job, job.origin + place, sum, first);
-        },
+        *job.chain, [&](Index place) { return own_value(job.line, job.origin + place, job.length); },
         combine);
     if (fabric.tile().places(axis).contains(root))
       CHECK(results[j] == expected);
@@ -94,4 +85,24 @@ TEST_CASE("a chain adds in the order of its members, whatever the tiling, and en
         check_chains(fabric, axis, add);
         check_chains(fabric, axis, keep_larger);
       });
+}
+
+TEST_CASE("a core's value may lie anywhere, and ranks make theirs at the same time", "[fabric]") {
+  const fabric::Communicator& world = test::world();
+  const Index ranks = world.size();
+  const Fabric fabric(world, mesh::Tiling({1, ranks}, world.size()));
+  for (Index root = 0; root < ranks; ++root) {
+    Chain chain{{}, root};
+    for (Index place = 0; place < ranks; ++place) chain.members.push_back(place);
+    const ChainJob job{0, 0, &chain, 3};
+    const std::vector<float> own(3, static_cast<float>(1 + world.rank().value));
+    std::vector<float> sum(3, -77.0F);
+    const auto value = [&](Index, Index, std::span<float>) {
+      world.barrier();  // would wait for ever if another rank waited for this one's sum first
+      return std::span<const float>(own);
+    };
+    fabric::reduce_chains(fabric, Axis::x, {&job, 1}, {value, add, [&](Index) { return std::span(sum); }});
+    const float expected = world.rank().value == root ? static_cast<float>(ranks * (ranks + 1) / 2) : -77.0F;
+    CHECK(sum == std::vector<float>(3, expected));
+  }
 }

@@ -47,14 +47,15 @@ std::vector<float> core_by_core(Mesh mesh, Axis axis, Shape shape, ReduceShape t
   std::vector<float> c(at(shape.cols));
   const std::vector<Index> only_row = {0};
   for (Index line = 0; line < cuts.result.parts(); ++line) {
-    const auto product = [&](Index place, std::span<float> sum, bool first) {
-      if (first) std::fill(sum.begin(), sum.end(), 0.0F);
+    const Index length = cuts.result.size(line);
+    const auto product = [&](Index place) {
+      std::vector<float> own(at(length));
       const auto part = test::block_of(a, shape.rows, only_row, cuts.vector.indices(place));
       const auto B = test::block_of(b, shape.cols, cuts.vector.indices(place), cuts.result.indices(line));
-      kernels::gemv_add(part.view().row(0), typed(B.view()), sum);
+      kernels::gemv_add(part.view().row(0), typed(B.view()), own);
+      return own;
     };
-    const Index length = cuts.result.size(line);
-    const auto sum = test::fold_tree(order, length, product, kernels::add);
+    const auto sum = test::fold_tree(order, product, kernels::add);
     test::put(MatrixView<const float>(sum.data(), {1, length}), shape.cols, only_row,
               cuts.result.indices(line), c);
   }

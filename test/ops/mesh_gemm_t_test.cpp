@@ -38,13 +38,14 @@ std::vector<float> core_by_core(Mesh mesh, const Sizes& sizes, const Partition& 
       mesh::Chain chain{{}, queues.x.place_of_block(l)};
       for (Index x = 0; x < mesh.width; ++x) chain.members.push_back(x);
       const Shape shape{rows.size(y), blocks.size(l)};
-      const auto product = [&](Index x, std::span<float> sum, bool first) {
+      const auto product = [&](Index x) {
+        std::vector<float> own(at(shape.size()));
         const auto A = test::block_of(a, sizes.k, rows.indices(y), contraction.indices(x));
         const auto B = test::block_of(b, sizes.k, blocks.indices(l), contraction.indices(x));
-        kernels::gemm_nt(A.view(), B.view(), {sum.data(), shape},
-                         first ? kernels::Output::overwrite : kernels::Output::add);
+        kernels::gemm_nt(A.view(), B.view(), {own.data(), shape}, kernels::Output::overwrite);
+        return own;
       };
-      auto sum = test::fold_chain(chain, shape.size(), product, kernels::add);
+      auto sum = test::fold_chain(chain, product, kernels::add);
       test::put(MatrixView<const float>(sum.data(), shape), sizes.n, rows.indices(y), blocks.indices(l), c);
     }
   return c;
@@ -92,8 +93,8 @@ TEST_CASE("blocks that no row needs are neither multiplied nor written", "[ops]"
     const Partition keys = fabric::contraction_blocks(run.queues.y, Partition::even(7, 3));
     fabric::Blocks B(fabric, ops::at_rest_on_columns(run, keys, cols));
     fabric::Blocks C(fabric, ops::on_owners(run, rows, keys));
-    const auto product = [](mesh::CoreCoord, Index, std::span<float> sum, bool first) {
-      for (float& value : sum) value = first ? 1.0F : value + 1.0F;
+    const auto product = [](mesh::CoreCoord, Index, std::span<float> own) {
+      std::fill(own.begin(), own.end(), 1.0F);
     };
     ops::mesh_gemm_t_loop(fabric, run, B, C, product, [](Index row, Index block) { return row == block; });
 
