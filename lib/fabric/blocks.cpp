@@ -5,7 +5,8 @@
 
 namespace wafer::fabric {
 
-Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optional<plmr::Memory> memory)
+Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optional<plmr::Memory> memory,
+               bool zeroed)
     : placement_(std::move(placement)), type_(type) {
   if (memory) lease_ = Lease(fabric, placement_, *memory);
   if (fabric.dry()) return;
@@ -19,7 +20,7 @@ Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optio
   };
   std::size_t bytes = 0;
   for_each_local([&](Index i, Index j) { bytes += aligned(block_bytes(i, j)); });
-  slab_ = AlignedBuffer(std::max(bytes, std::size_t{1}));
+  slab_ = AlignedBuffer(std::max(bytes, std::size_t{1}), zeroed);
   point_at_nothing();
   std::byte* next = slab_.data();
   for_each_local([&](Index i, Index j) {

@@ -18,7 +18,13 @@ public:
   /// @param memory what the blocks count as in the memory of the wafer's cores; without: a view that the
   /// wafer does not have twice
   Blocks(const Fabric& fabric, Placement placement, DType type = DType::f32,
-         std::optional<plmr::Memory> memory = plmr::Memory::buffers);
+         std::optional<plmr::Memory> memory = plmr::Memory::buffers, bool zeroed = true);
+
+  /// Float32 blocks whose elements are not set: the caller writes all that are ever read.
+  static Blocks to_write(const Fabric& fabric, Placement placement,
+                         std::optional<plmr::Memory> memory = plmr::Memory::buffers) {
+    return {fabric, std::move(placement), DType::f32, memory, false};
+  }
 
   /// Without memory: all its blocks are the caller's to admit(), but for those without elements.
   static Blocks unfilled(const Fabric& fabric, Placement placement, DType type);

@@ -47,10 +47,10 @@ public:
     const Partition cols = dims_ = Partition::of_sizes(dims);
     const auto home = [first = columns.begin](Index y, Index j) { return CoreCoord{y, first + j}; };
     // What QKV and the output hold on the wafer is here in another order.
-    Q_ = Blocks(fabric, Placement(times(tokens_, kv_ * group_), cols, home), DType::f32, std::nullopt);
+    Q_ = Blocks::to_write(fabric, Placement(times(tokens_, kv_ * group_), cols, home), std::nullopt);
     O_ = Blocks(fabric, Q_.placement(), DType::f32, std::nullopt);
-    K_ = Blocks(fabric, at_rest_on_columns(run_, times(keys_, kv_), cols), DType::f32, std::nullopt);
-    V_ = Blocks(fabric, K_.placement(), DType::f32, std::nullopt);
+    K_ = Blocks::to_write(fabric, at_rest_on_columns(run_, times(keys_, kv_), cols), std::nullopt);
+    V_ = Blocks::to_write(fabric, K_.placement(), std::nullopt);
     S_ = Blocks(fabric, on_owners(run_, times(tokens_, kv_ * group_), keys_));
     split(QKV);
   }
@@ -84,7 +84,6 @@ private:
     if (queries.empty() || keys.empty() || keys.front() > queries.back()) return false;
     return window_ == 0 || keys.back() > queries.front() - window_;
   }
-  bool sees(Index query, Index key) const { return key <= query && (window_ == 0 || key > query - window_); }
 
   // From one row a token to one row a head and token.
   void split(const Blocks& QKV) {
@@ -157,10 +156,18 @@ private:
   void mask(Index y, Index block, MatrixView<float> S) const {
     const auto queries = tokens_.indices(y);
     const auto keys = keys_.indices(block);
-    for (Index r = 0; r < S.rows(); ++r)
-      for (Index n = 0; n < S.cols(); ++n)
-        if (!sees(queries[at(r) % queries.size()], keys[at(n)]))
-          S(r, n) = -std::numeric_limits<float>::infinity();
+    const auto up_to = [&](Index last) {  // keys, which ascend
+      return std::upper_bound(keys.begin(), keys.end(), last) - keys.begin();
+    };
+    for (Index r = 0; r < S.rows(); ++r) {
+      const Index query = queries[at(r) % queries.size()];
+      const auto row = S.row(r);
+      const auto hide = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+        std::fill(row.begin() + begin, row.begin() + end, -std::numeric_limits<float>::infinity());
+      };
+      if (window_ != 0) hide(0, up_to(query - window_));
+      hide(up_to(query), std::ssize(row));
+    }
   }
 
   void softmax() {
@@ -271,7 +278,7 @@ private:
 
 Blocks attention(const Fabric& fabric, const HeadLayout& heads, const Blocks& QKV, Index window,
                  DType storage) {
-  Blocks out(fabric, Placement::plain(QKV.placement().rows(), heads.query()));
+  Blocks out = Blocks::to_write(fabric, Placement::plain(QKV.placement().rows(), heads.query()));
   fabric.enter();
   for (const Range& columns : heads.runs())
     RunAttention(fabric, heads, QKV, columns, window, storage).run(out);

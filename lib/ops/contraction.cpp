@@ -19,7 +19,7 @@ Blocks cut_over_slots(const Fabric& fabric, const mesh::QueuePlan& queues, const
         [&](CoreCoord core) { same.admit(core.y, queues.x.first_slot(core.x), A.raw(core.y, core.x)); });
     return same;
   }
-  Blocks cut(fabric, std::move(queued), DType::f32, std::nullopt);
+  Blocks cut = Blocks::to_write(fabric, std::move(queued), std::nullopt);
   fabric.for_cores([&](CoreCoord core) {
     const auto block = A(core.y, core.x);
     Index column = 0;

@@ -51,7 +51,7 @@ void add_bias(const Fabric& fabric, std::span<const float> bias, Blocks& X) {
 
 Blocks silu_product(const Fabric& fabric, const Blocks& gate_up, Placement placement) {
   const plmr::Operator charged(fabric.execution(), "silu");
-  Blocks product(fabric, std::move(placement));
+  Blocks product = Blocks::to_write(fabric, std::move(placement));
   fabric.charge([&](const plmr::Cost& cost, mesh::CoreCoord core) {
     const Index n = elements(product.placement(), core);
     const plmr::Device& device = cost.device();

@@ -49,7 +49,7 @@ Blocks rms_norm(const Fabric& fabric, const Blocks& X, std::span<const float> ga
     return tokens * (2 * cost.device().divide + cost.device().square_root) +
            2 * features * cost.vector(tokens);
   });
-  Blocks Y(fabric, placement);
+  Blocks Y = Blocks::to_write(fabric, placement);
   fabric.for_cores([&](CoreCoord core) {
     const auto x = X(core.y, core.x);
     const auto y = Y(core.y, core.x);
@@ -77,7 +77,7 @@ Blocks rms_norm_vector(const Fabric& fabric, const Blocks& x, std::span<const fl
     return 2 * cost.device().divide + cost.device().square_root + cost.vector(parts.size(core.y));
   });
   const float scale = kernels::rms_scale(sum, static_cast<float>(parts.length()), eps);
-  Blocks normed(fabric, x.placement());
+  Blocks normed = Blocks::to_write(fabric, x.placement());
   const mesh::Range rows = fabric.tile().rows;
   for (Index y = rows.begin; y < rows.end && fabric.tile().cores() > 0; ++y)
     kernels::normalize(x.vector(y), scale, slice(gamma, parts.indices(y)), normed.vector(y));
