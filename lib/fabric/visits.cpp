@@ -7,6 +7,12 @@ namespace wafer::fabric {
 
 using mesh::Rank;
 
+namespace {
+
+constexpr std::size_t most_gathered = std::size_t{8} << 20;  // bytes of small blocks that travel together
+
+}  // namespace
+
 std::vector<Use> rotation_uses(
     const mesh::QueueLine& queue, mesh::Range places, mesh::Range lines,
     const std::function<Index(Index line)>& skew,
@@ -32,7 +38,8 @@ std::vector<Use> rotation_uses(
 }
 
 Visits::Visits(const Fabric& fabric, Blocks& operand, Index steps, Index chunk, const UsesOf& uses_of)
-    : operand_(&operand),
+    : communicator_(&fabric.communicator()),
+      operand_(&operand),
       chunk_(chunk),
       chunks_(at((steps + chunk - 1) / chunk)),
       exchange_(fabric.communicator()) {
@@ -59,7 +66,7 @@ void Visits::add(std::vector<Message>& messages, Rank peer, const Use& use) cons
   auto message =
       std::find_if(messages.begin(), messages.end(), [&](const Message& m) { return m.peer == peer; });
   if (message == messages.end()) message = messages.insert(messages.end(), Message{peer, {}, 0, 0});
-  message->blocks.push_back({use, message->bytes});
+  message->blocks.push_back(use);
   message->bytes += aligned(operand_->block_bytes(use.i, use.j));
 }
 
@@ -72,56 +79,88 @@ std::size_t Visits::lay_out(std::vector<Message>& messages) {
   return bytes;
 }
 
+// Both ranks cut a message in the same way.
+std::vector<Visits::Piece> Visits::pieces_of(const Message& message) const {
+  const std::span all(message.blocks);
+  std::vector<Piece> pieces;
+  std::size_t first = 0, offset = 0, bytes = 0;
+  const auto close = [&](std::size_t end) {
+    const std::size_t sent = message.apart() ? bytes_of(all[first]) : bytes;
+    pieces.push_back({all.subspan(first, end - first), offset, sent, end == all.size()});
+    first = end;
+    offset += bytes;
+    bytes = 0;
+  };
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    const std::size_t more = aligned(bytes_of(all[b]));
+    if (bytes > 0 && (message.apart() || bytes + more > most_gathered)) close(b);
+    bytes += more;
+  }
+  close(all.size());
+  return pieces;
+}
+
+void Visits::receive(const Message& message, std::byte* memory, Exchange& at_once) {
+  for (const Piece& piece : pieces_of(message)) {
+    Exchange& exchange = piece.last || message.apart() ? exchange_ : at_once;
+    exchange.receive(message.peer, {memory + piece.offset, piece.bytes});
+  }
+}
+
+void Visits::send(const Message& message, std::vector<AlignedBuffer>& sent) {
+  for (const Piece& piece : pieces_of(message)) {
+    if (message.apart()) {
+      exchange_.send(message.peer, {operand_->raw(piece.blocks[0].i, piece.blocks[0].j), piece.bytes});
+      continue;
+    }
+    AlignedBuffer gathered(piece.bytes);  // zeroed: the gaps between blocks are sent, too
+    std::byte* to = gathered.data();
+    for (const Use& block : piece.blocks) {
+      std::memcpy(to, operand_->raw(block.i, block.j), bytes_of(block));
+      to += aligned(bytes_of(block));
+    }
+    const std::span<const std::byte> all(gathered.data(), piece.bytes);
+    if (piece.last) {
+      exchange_.send(message.peer, all);
+      sent.push_back(std::move(gathered));
+    } else {  // the peer, which does the same, has posted where this goes before it sends anything
+      Exchange now(*communicator_);
+      now.send(message.peer, all);
+      now.wait();
+    }
+  }
+}
+
 void Visits::start(Index k) {
   Chunk& chunk = chunks_[at(k)];
-  std::size_t gathered = 0;
-  for (Message& message : chunk.outgoing) {
-    message.begin = gathered;
-    if (!message.apart()) gathered += message.bytes;
-  }
   chunk.arrived = AlignedBuffer(lay_out(chunk.incoming), false);
-  chunk.sent = AlignedBuffer(gathered);  // zeroed: the gaps between blocks are sent, too
-  const auto bytes_of = [this](const Guest& block) {
-    return operand_->block_bytes(block.use.i, block.use.j);
-  };
-  for (const Message& message : chunk.incoming) {
-    std::byte* const memory = chunk.arrived.data() + message.begin;
-    if (!message.apart())
-      exchange_.receive(message.peer, {memory, message.bytes});
-    else
-      for (const Guest& block : message.blocks)
-        exchange_.receive(message.peer, {memory + block.offset, bytes_of(block)});
-  }
-  for (const Message& message : chunk.outgoing) {
-    std::byte* const memory = chunk.sent.data() + message.begin;
-    for (const Guest& block : message.blocks) {
-      const std::byte* const from = operand_->raw(block.use.i, block.use.j);
-      if (message.apart())
-        exchange_.send(message.peer, {from, bytes_of(block)});
-      else
-        std::memcpy(memory + block.offset, from, bytes_of(block));
-    }
-    if (!message.apart()) exchange_.send(message.peer, {memory, message.bytes});
-  }
+  Exchange at_once(*communicator_);  // what the peers wait to have sent
+  for (const Message& message : chunk.incoming)
+    receive(message, chunk.arrived.data() + message.begin, at_once);
+  for (const Message& message : chunk.outgoing) send(message, chunk.sent);
+  at_once.wait();
 }
 
 void Visits::finish(Index k) {
   Chunk& chunk = chunks_[at(k)];
   exchange_.wait();
-  chunk.sent = AlignedBuffer();
+  chunk.sent.clear();
   chunk.last_chunk = k;
-  for (const Message& message : chunk.incoming)
-    for (const Guest& block : message.blocks) {
-      operand_->admit(block.use.i, block.use.j, chunk.arrived.data() + message.begin + block.offset);
-      chunk.last_chunk = std::max(chunk.last_chunk, block.use.last / chunk_);
+  for (const Message& message : chunk.incoming) {
+    std::byte* memory = chunk.arrived.data() + message.begin;
+    for (const Use& block : message.blocks) {
+      operand_->admit(block.i, block.j, memory);
+      memory += aligned(bytes_of(block));
+      chunk.last_chunk = std::max(chunk.last_chunk, block.last / chunk_);
     }
+  }
 }
 
 void Visits::release(Index k) {
   for (Chunk& chunk : std::span(chunks_).first(at(k) + 1)) {
     if (chunk.last_chunk > k || chunk.arrived.bytes() == 0) continue;
     for (const Message& message : chunk.incoming)
-      for (const Guest& block : message.blocks) operand_->dismiss(block.use.i, block.use.j);
+      for (const Use& block : message.blocks) operand_->dismiss(block.i, block.j);
     chunk.arrived = AlignedBuffer();
   }
 }

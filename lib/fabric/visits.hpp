@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "fabric/blocks.hpp"
@@ -10,10 +12,12 @@ namespace wafer::fabric {
 
 /// A block that some core of a tile uses in a bulk, and the first and last step at which one does.
 struct Use {
-  Index i = 0;
-  Index j = 0;
-  Index first = 0;
-  Index last = 0;
+  Use(Index block_i, Index block_j, Index first_step, Index last_step)
+      : i(static_cast<std::int32_t>(block_i)),
+        j(static_cast<std::int32_t>(block_j)),
+        first(static_cast<std::int32_t>(first_step)),
+        last(static_cast<std::int32_t>(last_step)) {}
+  std::int32_t i, j, first, last;  // a wafer has half a million of them
 };
 
 /// The uses of the blocks that go round the ring of every line: at step t, the core at place p of line k has
@@ -27,7 +31,9 @@ std::vector<Use> rotation_uses(
 /// The visits that a bulk's operand pays to other ranks. Which core uses which block at which step is
 /// geometry, so every rank knows who needs what from whom; a block comes straight from its home, in one
 /// message per pair of ranks and chunk of steps, while the chunk before is computed, and leaves after its
-/// last use. On the wafer the block passes through the cores on the way; what that costs is geometry, too.
+/// last use. Small blocks are gathered first; of a large message only the end travels during the computation,
+/// as gathering it whole would take as much memory again. On the wafer the block passes through the cores on
+/// the way; what that costs is geometry, too.
 class Visits {
 public:
   using UsesOf = std::function<std::vector<Use>(const mesh::Tile& tile)>;
@@ -43,28 +49,36 @@ public:
   void release(Index k);
 
 private:
-  struct Guest {
-    Use use;
-    std::size_t offset = 0;  // in its chunk's memory
-  };
   struct Message {
     mesh::Rank peer;
-    std::vector<Guest> blocks;
-    std::size_t begin = 0;  // in its chunk's memory
+    std::vector<Use> blocks;
+    std::size_t begin = 0;  // in its chunk's memory, if it comes here
     std::size_t bytes = 0;
-    // Large blocks are sent from where they lie, one by one; small ones are gathered first.
+    // Large blocks are sent from where they lie, one by one.
     bool apart() const { return bytes / blocks.size() >= std::size_t{1} << 16; }
+  };
+  // Blocks of a message that travel together.
+  struct Piece {
+    std::span<const Use> blocks;
+    std::size_t offset = 0;  // in the message
+    std::size_t bytes = 0;
+    bool last = false;
   };
   struct Chunk {
     std::vector<Message> incoming;
     std::vector<Message> outgoing;
     AlignedBuffer arrived;
-    AlignedBuffer sent;
+    std::vector<AlignedBuffer> sent;
     Index last_chunk = 0;  // the last one that uses a block of `arrived`
   };
   void add(std::vector<Message>& messages, mesh::Rank peer, const Use& use) const;
   static std::size_t lay_out(std::vector<Message>& messages);
+  std::size_t bytes_of(const Use& block) const { return operand_->block_bytes(block.i, block.j); }
+  std::vector<Piece> pieces_of(const Message& message) const;
+  void receive(const Message& message, std::byte* memory, Exchange& at_once);
+  void send(const Message& message, std::vector<AlignedBuffer>& sent);
 
+  const Communicator* communicator_;
   Blocks* operand_;
   Index chunk_;
   std::vector<Chunk> chunks_;

@@ -15,8 +15,8 @@ namespace {
 const std::vector<Mesh> meshes = {{1, 1}, {1, 4}, {4, 1}, {2, 3}, {5, 5}, {7, 5}, {3, 8}};
 
 // A left operand at rest whose block (y, l) holds the number of that block; some blocks are empty.
-Blocks numbered(const Fabric& fabric) {
-  const Partition cols = Partition::even(4, fabric.mesh().width);
+Blocks numbered(const Fabric& fabric, Index columns = 4) {
+  const Partition cols = Partition::even(columns, fabric.mesh().width);
   Blocks A(fabric, Placement::queued_left(fabric.queues(),
                                           Partition::even(fabric.mesh().height, fabric.mesh().height),
                                           fabric::contraction_blocks(fabric.queues().x, cols)));
@@ -132,4 +132,27 @@ TEST_CASE("a use begins and ends at the first and last step at which a core of t
         CHECK(use.last == last);
       }
     });
+}
+
+TEST_CASE("what is too much to be gathered at once comes piece by piece", "[fabric]") {
+  const Fabric fabric(test::world(), mesh::Tiling({40, 40}, test::world().size()));
+  Blocks A = numbered(fabric, 40 * Index{8000});  // 51 MB in blocks of 32 KB
+  const Index steps = fabric.queues().blocks();
+  Visits visits(fabric, A, steps, fabric::chunk_of(steps),
+                [&](const mesh::Tile& tile) { return uses_of_rows(fabric, tile); });
+  Index seen = 0;
+  Index wrong = 0;
+  fabric::run_chunks(fabric, steps, {&visits, 1}, [&](mesh::Range chunk) {
+    fabric.without_threads().for_cores([&](CoreCoord core) {
+      for (Index step = chunk.begin; step < chunk.end; ++step, ++seen) {
+        const Index block = fabric.queues().block_at(core, step);
+        const auto values = A(core.y, block).row(0);
+        const auto expected = static_cast<float>(100 * core.y + block);
+        wrong += values.front() == expected && values.back() == expected ? 0 : 1;
+      }
+    });
+  });
+  CHECK(wrong == 0);
+  CHECK(seen == fabric.tile().cores() * steps);
+  CHECK(visiting(fabric, A) == 0);
 }
