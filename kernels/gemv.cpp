@@ -81,8 +81,8 @@ inline __attribute__((always_inline)) void add_some(const std::array<float, rows
     float odd = sums.odd[p];
     for (Index r = 0; r < rows; ++r) {
       const std::uint32_t pair = pair_at(B + r * apart + 2 * p);
-      even += a[r] * Pair::even(pair);
-      odd += a[r] * Pair::odd(pair);
+      even += a[at(r)] * Pair::even(pair);
+      odd += a[at(r)] * Pair::odd(pair);
     }
     sums.even[p] = even;
     sums.odd[p] = odd;
