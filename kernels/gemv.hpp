@@ -11,9 +11,9 @@ namespace wafer::kernels {
 /// @param a (k)
 /// @param B (k, n)
 /// @param c (n)
-/// Every c_j is added to one product after the other, so vectors of any width give the same bits. Four rows are
-/// taken together: neighbours, or, where a quarter of B has at least 4 KiB, row i of each quarter of the rows,
-/// which reads memory as four streams; then the k % 4 rows left.
+/// Every c_j is added to one product after the other, so vectors of any width give the same bits. Four rows
+/// are taken together: neighbours, or, where a quarter of B has at least 4 KiB, row i of each quarter of the
+/// rows, which reads memory as four streams; then the k % 4 rows left.
 void gemv_add(std::span<const float> a, TypedView B, std::span<float> c);
 
 }  // namespace wafer::kernels
