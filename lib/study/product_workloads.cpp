@@ -112,7 +112,7 @@ public:
   void run() override {
     for (auto& line : results_) line.clear();
     const fabric::AllReduceWork work = {[this](Index) { return problem_.length; },
-                                        [this](Index line, Index place, std::span<float> own) {
+                                        [](Index line, Index place, std::span<float> own) {
                                           for (std::size_t k = 0; k < own.size(); ++k)
                                             own[k] = value(line, place, static_cast<Index>(k));
                                           return own;
