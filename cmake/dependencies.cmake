@@ -10,9 +10,9 @@ pkg_check_modules(OpenBLAS REQUIRED IMPORTED_TARGET openblas)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")  # makes code for nothing else
   pkg_check_modules(LIBXSMM REQUIRED IMPORTED_TARGET libxsmm)
 endif()
-# Keeps memory that was given back for the next buffer; the C library's is cleared page by page each time.
-# Sanitizers bring their own.
-if(NOT WAFER_SANITIZE)
+# For the program: keeps memory that was given back for the next buffer; the C library's is cleared page by page
+# each time. Sanitizers bring their own.
+if(WAFER_PROGRAM AND NOT WAFER_SANITIZE)
   pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
 endif()
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
