@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -130,7 +131,13 @@ double now() {
 std::int64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
+  std::ifstream rollup("/proc/self/smaps_rollup");
+  std::int64_t mapped = 0, share = 0, value = 0;  // share: of a page of n processes, an n-th
+  for (std::string word; rollup >> word;) {
+    if (word == "Rss:" && rollup >> value) mapped = value;
+    if (word == "Pss:" && rollup >> value) share = value;
+  }
+  return (std::int64_t{usage.ru_maxrss} - (mapped - share)) * 1024;
 }
 
 }  // namespace wafer::app

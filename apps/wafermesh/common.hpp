@@ -83,7 +83,7 @@ void check_prompt(const checkpoint::ModelConfig& config, const std::vector<Index
 /// Seconds since an arbitrary start.
 double now();
 
-/// Memory that this process had at most. [bytes]
+/// Memory that this process had at most; of pages that other processes have, too, now, its share. [bytes]
 std::int64_t peak_memory();
 
 /// Each adds its subcommand and returns its action through `chosen` when the command line names it.

@@ -1,9 +1,16 @@
 #include "fabric/blocks.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace wafer::fabric {
+
+namespace {
+
+constexpr std::size_t least_shared = std::size_t{64} << 10;  // bytes that are worth whole pages
+
+}  // namespace
 
 Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optional<plmr::Memory> memory,
                bool zeroed)
@@ -18,11 +25,16 @@ Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optio
       for (Index j = 0; j < col_parts; ++j)
         if (placement_.lies_in(fabric.tile(), i, j)) visit(i, j);
   };
-  std::size_t bytes = 0;
-  for_each_local([&](Index i, Index j) { bytes += aligned(block_bytes(i, j)); });
-  slab_ = AlignedBuffer(std::max(bytes, std::size_t{1}), zeroed);
-  point_at_nothing();
-  std::byte* next = slab_.data();
+  for_each_local([&](Index i, Index j) { bytes_ += aligned(block_bytes(i, j)); });
+  if (bytes_ >= least_shared) shared_ = NodeBuffer(fabric.communicator().node(), bytes_);
+  std::byte* next = shared_.data();
+  if (next == nullptr) {
+    slab_ = AlignedBuffer(std::max(bytes_, std::size_t{1}), zeroed);
+    next = slab_.data();
+  } else if (zeroed) {
+    std::memset(next, 0, bytes_);
+  }
+  point_at_nothing(next);
   for_each_local([&](Index i, Index j) {
     address_[slot(i, j)] = next;
     next += aligned(block_bytes(i, j));
@@ -36,15 +48,15 @@ Blocks Blocks::unfilled(const Fabric& fabric, Placement placement, DType type) {
   if (fabric.dry()) return blocks;
   blocks.address_.assign(at(blocks.placement_.rows().parts() * blocks.placement_.cols().parts()), nullptr);
   blocks.slab_ = AlignedBuffer(1);
-  blocks.point_at_nothing();
+  blocks.point_at_nothing(blocks.slab_.data());
   return blocks;
 }
 
 // Blocks without elements are everywhere: they need not be sent.
-void Blocks::point_at_nothing() {
+void Blocks::point_at_nothing(std::byte* somewhere) {
   for (Index i = 0; i < placement_.rows().parts(); ++i)
     for (Index j = 0; j < placement_.cols().parts(); ++j)
-      if (block_bytes(i, j) == 0) address_[slot(i, j)] = slab_.data();
+      if (block_bytes(i, j) == 0) address_[slot(i, j)] = somewhere;
 }
 
 }  // namespace wafer::fabric

@@ -4,6 +4,7 @@
 
 #include "fabric/fabric.hpp"
 #include "fabric/lease.hpp"
+#include "fabric/node_memory.hpp"
 #include "tensor/aligned_buffer.hpp"
 #include "tensor/typed_view.hpp"
 
@@ -56,14 +57,14 @@ public:
   const std::byte* raw_or_null(Index i, Index j) const { return address_[slot(i, j)]; }
 
   /// Bytes of the blocks that lie on this rank.
-  std::size_t bytes() const { return slab_.bytes(); }
+  std::size_t bytes() const { return bytes_; }
 
   /// Lets block (i, j) be used from memory of the caller's, until dismiss(). For visits only.
   void admit(Index i, Index j, std::byte* memory) { address_[slot(i, j)] = memory; }
   void dismiss(Index i, Index j) { address_[slot(i, j)] = nullptr; }
 
 private:
-  void point_at_nothing();
+  void point_at_nothing(std::byte* somewhere);
   std::size_t slot(Index i, Index j) const { return at(i * placement_.cols().parts() + j); }
   float* as_f32(Index i, Index j) const {
     assert(type_ == DType::f32);
@@ -72,7 +73,9 @@ private:
 
   Placement placement_;
   DType type_ = DType::f32;
+  std::size_t bytes_ = 0;
   AlignedBuffer slab_;
+  NodeBuffer shared_;  // instead of slab_
   std::vector<std::byte*> address_;  // (row parts, column parts) null: not here; empty on a dry fabric
   Lease lease_;
 };

@@ -45,6 +45,7 @@ Session::~Session() { MPI_Finalize(); }
 Communicator::Communicator(MPI_Comm comm, bool owned) : comm_(comm), owned_(owned) {
   check_mpi(MPI_Comm_rank(comm_, &rank_.value), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  if (size_ > 1) node_ = NodeMemory::among(comm_);
 }
 
 Communicator Communicator::world() { return {MPI_COMM_WORLD, false}; }
@@ -53,13 +54,15 @@ Communicator::Communicator(Communicator&& other) noexcept
     : comm_(std::exchange(other.comm_, MPI_COMM_NULL)),
       owned_(std::exchange(other.owned_, false)),
       rank_(other.rank_),
-      size_(other.size_) {}
+      size_(other.size_),
+      node_(std::move(other.node_)) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
   std::swap(comm_, other.comm_);
   std::swap(owned_, other.owned_);
   std::swap(rank_, other.rank_);
   std::swap(size_, other.size_);
+  std::swap(node_, other.node_);
   return *this;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 
 #include <mpi.h>
 
+#include "fabric/node_memory.hpp"
 #include "mesh/mesh.hpp"
 
 namespace wafer::fabric {
@@ -33,7 +35,7 @@ public:
 /// checks, maxima and counts: no tensor value is ever summed by them, since their order is MPI's business.
 class Communicator {
 public:
-  static Communicator world();  ///< non-owning
+  static Communicator world();  ///< non-owning; collective
 
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
@@ -43,6 +45,8 @@ public:
   int size() const { return size_; }
   bool is_root() const { return rank_.value == 0; }
   MPI_Comm get() const { return comm_; }
+  /// Memory that the ranks of this rank's node can read; null: there is none.
+  const std::shared_ptr<NodeMemory>& node() const { return node_; }
 
   /// Collective. Ranks with equal `color` form a new communicator, ordered by `key`.
   Communicator split(int color, int key) const;
@@ -69,6 +73,7 @@ private:
   bool owned_ = false;
   mesh::Rank rank_;
   int size_ = 1;
+  std::shared_ptr<NodeMemory> node_;
 };
 
 /// Throws MpiError when an MPI call failed.

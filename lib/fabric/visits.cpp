@@ -10,6 +10,7 @@ using mesh::Rank;
 namespace {
 
 constexpr std::size_t most_gathered = std::size_t{8} << 20;  // bytes of small blocks that travel together
+constexpr std::size_t least_in_place = std::size_t{64} << 10;  // bytes between two ranks that are worth asking
 
 }  // namespace
 
@@ -70,9 +71,82 @@ void Visits::add(std::vector<Message>& messages, Rank peer, const Use& use) cons
   message->bytes += aligned(operand_->block_bytes(use.i, use.j));
 }
 
+// The ranks of this node with at least so much to read, and their messages.
+std::vector<Visits::Neighbour> Visits::neighbours(std::vector<Message> Chunk::*messages) {
+  std::vector<Neighbour> found;
+  const NodeMemory* const node = communicator_->node().get();
+  if (node == nullptr) return found;
+  for (Chunk& chunk : chunks_)
+    for (Message& message : chunk.*messages) {
+      message.in_place = false;
+      if (!node->reaches(message.peer)) continue;
+      auto with = std::find_if(found.begin(), found.end(),
+                               [&](const Neighbour& n) { return n.peer == message.peer; });
+      if (with == found.end()) with = found.insert(found.end(), Neighbour{message.peer, 0, {}, {}});
+      with->bytes += message.bytes;
+      with->messages.push_back(&message);
+    }
+  std::erase_if(found, [](const Neighbour& n) { return n.bytes < least_in_place; });
+  return found;
+}
+
+// Every rank says where its blocks lie, for those that its neighbours will use.
+void Visits::meet_neighbours() {
+  lenders_ = neighbours(&Chunk::incoming);
+  readers_ = neighbours(&Chunk::outgoing);
+  const auto of_all_blocks = [](Neighbour& neighbour, auto place_of) {
+    for (const Message* message : neighbour.messages)
+      for (const Use& block : message->blocks) neighbour.places.push_back(place_of(block));
+  };
+  const auto& node = communicator_->node();
+  Exchange places(*communicator_);
+  for (Neighbour& lender : lenders_) {
+    of_all_blocks(lender, [](const Use&) { return std::int64_t{-1}; });
+    places.receive(lender.peer, std::as_writable_bytes(std::span(lender.places)));
+  }
+  for (Neighbour& reader : readers_) {
+    of_all_blocks(reader, [&](const Use& block) {
+      const auto place = node->offset_of(operand_->raw(block.i, block.j));
+      return place ? static_cast<std::int64_t>(*place) : std::int64_t{-1};
+    });
+    places.send(reader.peer, std::as_bytes(std::span(reader.places)));
+  }
+  places.wait();
+  const auto somewhere_else = [](const Neighbour& neighbour) {
+    return std::find(neighbour.places.begin(), neighbour.places.end(), -1) != neighbour.places.end();
+  };
+  std::erase_if(lenders_, somewhere_else);  // both ranks know: they fall back to messages
+  std::erase_if(readers_, somewhere_else);
+  for (Neighbour& reader : readers_)
+    for (Message* message : reader.messages) message->in_place = true;
+  for (Neighbour& lender : lenders_) {
+    auto place = lender.places.begin();
+    for (Message* message : lender.messages) {
+      message->in_place = true;
+      for (const Use& block : message->blocks)
+        operand_->admit(block.i, block.j, node->there(lender.peer, static_cast<std::size_t>(*place++)));
+    }
+    lender.places = {};
+  }
+}
+
+void Visits::part_from_neighbours() {
+  Exchange parting(*communicator_);
+  std::vector<std::byte> received(readers_.size());
+  const std::byte sent{};
+  for (std::size_t r = 0; r < readers_.size(); ++r) parting.receive(readers_[r].peer, {&received[r], 1});
+  for (const Neighbour& lender : lenders_) {
+    parting.send(lender.peer, {&sent, 1});
+    for (const Message* message : lender.messages)
+      for (const Use& block : message->blocks) operand_->dismiss(block.i, block.j);
+  }
+  parting.wait();
+}
+
 std::size_t Visits::lay_out(std::vector<Message>& messages) {
   std::size_t bytes = 0;
   for (Message& message : messages) {
+    if (message.in_place) continue;
     message.begin = bytes;
     bytes += message.bytes;
   }
@@ -132,12 +206,14 @@ void Visits::send(const Message& message, std::vector<AlignedBuffer>& sent) {
 }
 
 void Visits::start(Index k) {
+  if (k == 0) meet_neighbours();
   Chunk& chunk = chunks_[at(k)];
   chunk.arrived = AlignedBuffer(lay_out(chunk.incoming), false);
   Exchange at_once(*communicator_);  // what the peers wait to have sent
   for (const Message& message : chunk.incoming)
-    receive(message, chunk.arrived.data() + message.begin, at_once);
-  for (const Message& message : chunk.outgoing) send(message, chunk.sent);
+    if (!message.in_place) receive(message, chunk.arrived.data() + message.begin, at_once);
+  for (const Message& message : chunk.outgoing)
+    if (!message.in_place) send(message, chunk.sent);
   at_once.wait();
 }
 
@@ -147,6 +223,7 @@ void Visits::finish(Index k) {
   chunk.sent.clear();
   chunk.last_chunk = k;
   for (const Message& message : chunk.incoming) {
+    if (message.in_place) continue;
     std::byte* memory = chunk.arrived.data() + message.begin;
     for (const Use& block : message.blocks) {
       operand_->admit(block.i, block.j, memory);
@@ -160,9 +237,11 @@ void Visits::release(Index k) {
   for (Chunk& chunk : std::span(chunks_).first(at(k) + 1)) {
     if (chunk.last_chunk > k || chunk.arrived.bytes() == 0) continue;
     for (const Message& message : chunk.incoming)
-      for (const Use& block : message.blocks) operand_->dismiss(block.i, block.j);
+      for (const Use& block : message.blocks)
+        if (!message.in_place) operand_->dismiss(block.i, block.j);
     chunk.arrived = AlignedBuffer();
   }
+  if (at(k) + 1 == chunks_.size()) part_from_neighbours();
 }
 
 }  // namespace wafer::fabric

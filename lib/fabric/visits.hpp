@@ -29,11 +29,12 @@ std::vector<Use> rotation_uses(
     const std::function<Use(Index line, Index block, Index first, Index last)>& use_of);
 
 /// The visits that a bulk's operand pays to other ranks. Which core uses which block at which step is
-/// geometry, so every rank knows who needs what from whom; a block comes straight from its home, in one
-/// message per pair of ranks and chunk of steps, while the chunk before is computed, and leaves after its
-/// last use. Small blocks are gathered first; of a large message only the end travels during the computation,
-/// as gathering it whole would take as much memory again. On the wafer the block passes through the cores on
-/// the way; what that costs is geometry, too.
+/// geometry, so every rank knows who needs what from whom. Blocks of another rank of the node are read where
+/// they lie, if they lie in NodeMemory: its rank says where, and is told when nobody reads any more. Other
+/// blocks come straight from their home, in one message per pair of ranks and chunk of steps, while the chunk
+/// before is computed, and leave after their last use. Small blocks are gathered first; of a large message only
+/// the end travels during the computation, as gathering it whole would take as much memory again. On the wafer
+/// the block passes through the cores on the way; what that costs is geometry, too.
 class Visits {
 public:
   using UsesOf = std::function<std::vector<Use>(const mesh::Tile& tile)>;
@@ -42,10 +43,11 @@ public:
   /// @param chunk steps per exchange   `fabric` and `operand` must outlive the visits.
   Visits(const Fabric& fabric, Blocks& operand, Index steps, Index chunk, const UsesOf& uses_of);
 
-  /// Starts the messages of chunk k; finish(k) waits for them and lets the blocks be used.
+  /// Starts the messages of chunk k; finish(k) waits for them and lets the blocks be used. From start(0) to the
+  /// last release() nobody may change the operand.
   void start(Index k);
   void finish(Index k);
-  /// Lets go of the blocks that no chunk after k uses.
+  /// Lets go of the blocks that no chunk after k uses. After the last chunk no rank reads this one's blocks.
   void release(Index k);
 
 private:
@@ -54,6 +56,7 @@ private:
     std::vector<Use> blocks;
     std::size_t begin = 0;  // in its chunk's memory, if it comes here
     std::size_t bytes = 0;
+    bool in_place = false;  // read where the blocks lie: nothing is sent
     // Large blocks are sent from where they lie, one by one.
     bool apart() const { return bytes / blocks.size() >= std::size_t{1} << 16; }
   };
@@ -71,6 +74,16 @@ private:
     std::vector<AlignedBuffer> sent;
     Index last_chunk = 0;  // the last one that uses a block of `arrived`
   };
+  // What two ranks of a node let each other read, in the order of chunks and messages.
+  struct Neighbour {
+    mesh::Rank peer;
+    std::size_t bytes = 0;
+    std::vector<Message*> messages;
+    std::vector<std::int64_t> places;  // of every block in its rank's NodeMemory; -1: not there
+  };
+  std::vector<Neighbour> neighbours(std::vector<Message> Chunk::*messages);
+  void meet_neighbours();
+  void part_from_neighbours();
   void add(std::vector<Message>& messages, mesh::Rank peer, const Use& use) const;
   static std::size_t lay_out(std::vector<Message>& messages);
   std::size_t bytes_of(const Use& block) const { return operand_->block_bytes(block.i, block.j); }
@@ -82,6 +95,8 @@ private:
   Blocks* operand_;
   Index chunk_;
   std::vector<Chunk> chunks_;
+  std::vector<Neighbour> lenders_;  // whose blocks are read in place
+  std::vector<Neighbour> readers_;  // who reads blocks of this rank in place
   Exchange exchange_;
 };
 

@@ -24,7 +24,7 @@ Blocks AllgatherGemm::multiply(const Blocks& A_at_rest, Blocks& B, const Partiti
     return (rows.size(core.y) + cols.size(core.x)) * blocks.length();
   });
   Blocks A = cut_over_slots(*fabric_, queues_, A_at_rest, blocks);
-  Blocks C(*fabric_, Placement::plain(rows, cols));
+  Blocks C = Blocks::to_write(*fabric_, Placement::plain(rows, cols));
   if (fabric_->execution() != nullptr)
     plmr::allgather_product(*fabric_->execution(), queues_, {rows.sizes(), blocks.sizes(), cols.sizes()});
   add_in_order(*fabric_, A, B, C);  // the emulator need not hold what the wafer's cores gather

@@ -57,7 +57,7 @@ Blocks MeshGemm::multiply(const Blocks& A_at_rest, Blocks& B, const Partition& c
   const plmr::Operator charged(fabric_->execution(), name_);
   const fabric::Lease buffers = arriving(*fabric_, rows, blocks, cols);
   Blocks A = cut_over_slots(*fabric_, queues_, A_at_rest, blocks);
-  Blocks C(*fabric_, Placement::plain(rows, cols));
+  Blocks C = Blocks::to_write(*fabric_, Placement::plain(rows, cols));
   if (fabric_->execution() != nullptr)
     plmr::ring_product(*fabric_->execution(), queues_, {rows.sizes(), blocks.sizes(), cols.sizes()});
 

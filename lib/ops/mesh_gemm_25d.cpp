@@ -89,8 +89,9 @@ Blocks MeshGemm25d::products(const Partition& rows, Blocks& A, Blocks& B) const 
     const Index i = at_core.y % height, j = at_core.x % width;
     return (rows.size(i) + cols.size(j)) * contraction.largest();
   });
-  Blocks C(fabric, Placement(stacked(rows, regions()), cols,
-                             [this, height](Index i, Index j) { return core(i / height, i % height, j); }));
+  Blocks C = Blocks::to_write(
+      fabric, Placement(stacked(rows, regions()), cols,
+                        [this, height](Index i, Index j) { return core(i / height, i % height, j); }));
   fabric.enter();
   for (Index region = 0; fabric.execution() != nullptr && region < regions(); ++region) {
     std::vector<Index> sizes;

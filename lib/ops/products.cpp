@@ -24,7 +24,8 @@ void multiply_one_by_one(const Fabric& fabric, const Blocks& A, const Blocks& B,
     const Index skew = products.skew_of_row(i) + products.skew_of_column(j);
     for (Index step = steps.begin; step < steps.end; ++step) {
       const Index block = products.first_block + wrap(skew + step, products.blocks);
-      kernels::gemm(A(i, block), B.typed(block, j), C(products.first_row + i, j), kernels::Output::add);
+      kernels::gemm(A(i, block), B.typed(block, j), C(products.first_row + i, j),
+                    step == 0 ? kernels::Output::overwrite : kernels::Output::add);
     }
   });
 }
@@ -36,9 +37,9 @@ void multiply_steps(const Fabric& fabric, const Blocks& A, const Blocks& B, Bloc
   if (products.rows.size() <= 0 || products.columns.size() <= 0) return;
   const Index size =
       A.placement().rows().largest() * B.placement().rows().largest() * B.placement().cols().largest();
-  if (size > small_product)
+  if (size > small_product || size == 0)
     multiply_one_by_one(fabric, A, B, C, products, steps);
-  else if (size > 0)
+  else
     multiply_small(fabric, A, B, C, products, steps);
 }
 

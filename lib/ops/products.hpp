@@ -17,8 +17,8 @@ struct ProductSteps {
   Index first_row = 0;
 };
 
-/// Executes some steps of products. Every core adds in the order of its steps; the order among cores is the
-/// emulator's own.
+/// Executes some steps of products. At step 0 a core sets its block of C, at later ones it adds to it, in the
+/// order of its steps; the order among cores is the emulator's own.
 ///
 /// @pre the blocks that the steps need are here
 /// The same bits for every rectangle that a core may be in.

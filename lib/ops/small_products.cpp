@@ -266,6 +266,8 @@ private:
       const MatrixView<float> part = sum.block(0, member.begin, C.shape());
       if (cut.begins)
         clear(part);
+      else if (begin_ == 0)  // the first that a core adds
+        copy_rows(part, C);
       else
         add_rows(part, C);
     }

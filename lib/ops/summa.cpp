@@ -23,7 +23,7 @@ Blocks Summa::multiply(const Blocks& A_at_rest, Blocks& B, const Partition& cols
     return (rows.size(core.y) + cols.size(core.x)) * blocks.largest();
   });
   Blocks A = cut_over_slots(*fabric_, queues_, A_at_rest, blocks);
-  Blocks C(*fabric_, Placement::plain(rows, cols));
+  Blocks C = Blocks::to_write(*fabric_, Placement::plain(rows, cols));
   if (fabric_->execution() != nullptr)
     plmr::summa_product(*fabric_->execution(), queues_, {rows.sizes(), blocks.sizes(), cols.sizes()});
   add_in_order(*fabric_, A, B, C);
