@@ -26,7 +26,10 @@ Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optio
         if (placement_.lies_in(fabric.tile(), i, j)) visit(i, j);
   };
   for_each_local([&](Index i, Index j) { bytes_ += aligned(block_bytes(i, j)); });
-  if (bytes_ >= least_shared) shared_ = NodeBuffer(fabric.communicator().node(), bytes_);
+  // Weights that stay at home are read faster from the processor's huge pages, which shared memory rarely
+  // has.
+  const bool stays = memory == plmr::Memory::weights && !placement_.queued();
+  if (bytes_ >= least_shared && !stays) shared_ = NodeBuffer(fabric.communicator().node(), bytes_);
   std::byte* next = shared_.data();
   if (next == nullptr) {
     slab_ = AlignedBuffer(std::max(bytes_, std::size_t{1}), zeroed);

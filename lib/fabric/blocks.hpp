@@ -12,7 +12,8 @@ namespace wafer::fabric {
 
 /// A matrix on the mesh: the blocks that lie in this rank's tile, in one slab, zero at first; and, during a
 /// bulk, blocks that visit from other ranks. Every block begins aligned and has no gaps, so a kernel meets
-/// the same memory layout on every tiling. Move-only.
+/// the same memory layout on every tiling. A large slab lies in the node's memory, where other ranks can read
+/// it. Move-only.
 class Blocks {
 public:
   Blocks() = default;
@@ -75,7 +76,7 @@ private:
   DType type_ = DType::f32;
   std::size_t bytes_ = 0;
   AlignedBuffer slab_;
-  NodeBuffer shared_;  // instead of slab_
+  NodeBuffer shared_;                // instead of slab_
   std::vector<std::byte*> address_;  // (row parts, column parts) null: not here; empty on a dry fabric
   Lease lease_;
 };

@@ -120,7 +120,8 @@ NodeMemory::~NodeMemory() {
 
 std::byte* NodeMemory::allocate(std::size_t bytes) {
   const std::size_t needed = (bytes + page - 1) / page * page;
-  const auto gap = std::find_if(gaps_.begin(), gaps_.end(), [&](const auto& g) { return g.second >= needed; });
+  const auto gap =
+      std::find_if(gaps_.begin(), gaps_.end(), [&](const auto& g) { return g.second >= needed; });
   if (gap == gaps_.end()) return nullptr;
   const auto [offset, size] = *gap;
   gaps_.erase(gap);

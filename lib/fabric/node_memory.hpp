@@ -46,7 +46,7 @@ private:
 
   std::size_t bytes_;  // of a rank's part: the same on every rank of the node
   std::byte* own_ = nullptr;
-  std::vector<std::byte*> of_rank_;          // (ranks of the communicator) null: on another node, or this rank
+  std::vector<std::byte*> of_rank_;  // (ranks of the communicator) null: on another node, or this rank
   std::map<std::size_t, std::size_t> gaps_;  // of this rank's part: offset to bytes
 };
 

@@ -20,15 +20,19 @@ Placement Placement::turned(Partition rows, Partition cols) {
 }
 
 Placement Placement::queued_left(const mesh::QueuePlan& queues, Partition rows, Partition blocks) {
-  return {std::move(rows), std::move(blocks), [queues](Index y, Index block) {
-            return CoreCoord{y, queues.x.place_of_block(block)};
-          }};
+  Placement left(std::move(rows), std::move(blocks), [queues](Index y, Index block) {
+    return CoreCoord{y, queues.x.place_of_block(block)};
+  });
+  left.queued_ = true;
+  return left;
 }
 
 Placement Placement::queued_right(const mesh::QueuePlan& queues, Partition blocks, Partition cols) {
-  return {std::move(blocks), std::move(cols), [queues](Index block, Index x) {
-            return CoreCoord{queues.y.holder(block, queues.skew_y(x)), x};
-          }};
+  Placement right(std::move(blocks), std::move(cols), [queues](Index block, Index x) {
+    return CoreCoord{queues.y.holder(block, queues.skew_y(x)), x};
+  });
+  right.queued_ = true;
+  return right;
 }
 
 Placement Placement::copied(Axis axis, Partition parts) {

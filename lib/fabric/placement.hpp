@@ -39,6 +39,8 @@ public:
   Shape block_shape(Index i, Index j) const { return {rows_.size(i), cols_.size(j)}; }
   mesh::CoreCoord home(Index i, Index j) const { return home_(i, j); }
   std::optional<mesh::Axis> copied_along() const { return copied_along_; }
+  /// Whether the blocks are made to visit other cores: queued_left() and queued_right().
+  bool queued() const { return queued_; }
 
   /// Whether a block, or a copy of it, lies in a tile.
   bool lies_in(const mesh::Tile& tile, Index i, Index j) const;
@@ -48,6 +50,7 @@ private:
   Partition cols_;
   Home home_;
   std::optional<mesh::Axis> copied_along_;
+  bool queued_ = false;
 };
 
 /// The contraction blocks of a matrix whose columns are cut over the mesh's columns by `cols`: every column's

@@ -10,7 +10,8 @@ using mesh::Rank;
 namespace {
 
 constexpr std::size_t most_gathered = std::size_t{8} << 20;  // bytes of small blocks that travel together
-constexpr std::size_t least_in_place = std::size_t{64} << 10;  // bytes between two ranks that are worth asking
+constexpr std::size_t least_in_place = std::size_t{64}
+                                       << 10;  // bytes between two ranks that are worth asking
 
 }  // namespace
 

@@ -32,9 +32,9 @@ std::vector<Use> rotation_uses(
 /// geometry, so every rank knows who needs what from whom. Blocks of another rank of the node are read where
 /// they lie, if they lie in NodeMemory: its rank says where, and is told when nobody reads any more. Other
 /// blocks come straight from their home, in one message per pair of ranks and chunk of steps, while the chunk
-/// before is computed, and leave after their last use. Small blocks are gathered first; of a large message only
-/// the end travels during the computation, as gathering it whole would take as much memory again. On the wafer
-/// the block passes through the cores on the way; what that costs is geometry, too.
+/// before is computed, and leave after their last use. Small blocks are gathered first; of a large message
+/// only the end travels during the computation, as gathering it whole would take as much memory again. On the
+/// wafer the block passes through the cores on the way; what that costs is geometry, too.
 class Visits {
 public:
   using UsesOf = std::function<std::vector<Use>(const mesh::Tile& tile)>;
@@ -43,8 +43,8 @@ public:
   /// @param chunk steps per exchange   `fabric` and `operand` must outlive the visits.
   Visits(const Fabric& fabric, Blocks& operand, Index steps, Index chunk, const UsesOf& uses_of);
 
-  /// Starts the messages of chunk k; finish(k) waits for them and lets the blocks be used. From start(0) to the
-  /// last release() nobody may change the operand.
+  /// Starts the messages of chunk k; finish(k) waits for them and lets the blocks be used. From start(0) to
+  /// the last release() nobody may change the operand.
   void start(Index k);
   void finish(Index k);
   /// Lets go of the blocks that no chunk after k uses. After the last chunk no rank reads this one's blocks.

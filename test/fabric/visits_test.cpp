@@ -1,6 +1,7 @@
 #include "fabric/visits.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <set>
 
 #include "fabric/bulk.hpp"
@@ -134,14 +135,36 @@ TEST_CASE("a use begins and ends at the first and last step at which a core of t
     });
 }
 
-TEST_CASE("what is too much to be gathered at once comes piece by piece", "[fabric]") {
-  const Fabric fabric(test::world(), mesh::Tiling({40, 40}, test::world().size()));
-  Blocks A = numbered(fabric, 40 * Index{8000});  // 51 MB in blocks of 32 KB
+namespace {
+
+// The same blocks in memory that no other rank can read.
+Blocks out_of_reach(const Fabric& fabric, const Blocks& A, std::vector<AlignedBuffer>& memory) {
+  Blocks copy = Blocks::unfilled(fabric, A.placement(), A.type());
+  for (Index y = 0; y < fabric.mesh().height; ++y)
+    for (Index block = 0; block < fabric.queues().blocks(); ++block) {
+      if (!A.here(y, block) || A.shape(y, block).size() == 0) continue;
+      memory.emplace_back(A.block_bytes(y, block));
+      std::copy_n(A.raw(y, block), A.block_bytes(y, block), memory.back().data());
+      copy.admit(y, block, memory.back().data());
+    }
+  return copy;
+}
+
+// Whether block (y, block), which visits, is where its rank has it.
+bool in_place(const Fabric& fabric, const Blocks& A, Index y, Index block) {
+  const auto& node = fabric.communicator().node();
+  const mesh::Rank home = fabric.tiling().rank_of(A.placement().home(y, block));
+  const auto there = reinterpret_cast<std::uintptr_t>(node->there(home, 0));
+  const auto here = reinterpret_cast<std::uintptr_t>(A.raw(y, block));
+  return here >= there && here - there < std::uintptr_t{1} << 28;
+}
+
+// Every core looks at the ends of every block that it meets. Blocks that are not as expected.
+Index wrong_in_bulk(const Fabric& fabric, Blocks& A, bool reachable) {
   const Index steps = fabric.queues().blocks();
   Visits visits(fabric, A, steps, fabric::chunk_of(steps),
                 [&](const mesh::Tile& tile) { return uses_of_rows(fabric, tile); });
-  Index seen = 0;
-  Index wrong = 0;
+  Index seen = 0, wrong = 0;
   fabric::run_chunks(fabric, steps, {&visits, 1}, [&](mesh::Range chunk) {
     fabric.without_threads().for_cores([&](CoreCoord core) {
       for (Index step = chunk.begin; step < chunk.end; ++step, ++seen) {
@@ -149,10 +172,51 @@ TEST_CASE("what is too much to be gathered at once comes piece by piece", "[fabr
         const auto values = A(core.y, block).row(0);
         const auto expected = static_cast<float>(100 * core.y + block);
         wrong += values.front() == expected && values.back() == expected ? 0 : 1;
+        if (A.placement().lies_in(fabric.tile(), core.y, block)) continue;
+        wrong += in_place(fabric, A, core.y, block) == reachable ? 0 : 1;
+      }
+    });
+  });
+  wrong += seen == fabric.tile().cores() * steps ? 0 : 1;
+  return wrong + visiting(fabric, A);
+}
+
+}  // namespace
+
+TEST_CASE("large blocks of a node's ranks are read in place, and come by messages from where they cannot be",
+          "[fabric]") {
+  const Fabric fabric(test::world(), mesh::Tiling({40, 40}, test::world().size()));
+  Blocks A = numbered(fabric, 40 * Index{8000});  // 51 MB in blocks of 32 KB: too much to be gathered at once
+  CHECK(wrong_in_bulk(fabric, A, true) == 0);
+  // What the bulk has let go of may change at once.
+  for (Index y = 0; y < fabric.mesh().height; ++y)
+    for (Index block = 0; block < fabric.queues().blocks(); ++block)
+      if (A.here(y, block)) A(y, block)(0, 0) = -1.0F;
+  Blocks again = numbered(fabric, 40 * Index{8000});
+  std::vector<AlignedBuffer> memory;
+  Blocks B = out_of_reach(fabric, again, memory);
+  CHECK(wrong_in_bulk(fabric, B, false) == 0);
+}
+
+TEST_CASE("one rank whose blocks cannot be read in place does not keep the others from it", "[fabric]") {
+  const Fabric fabric(test::world(), mesh::Tiling({5, 7}, test::world().size()));
+  Blocks A = numbered(fabric, 7 * Index{9001});
+  std::vector<AlignedBuffer> memory;
+  if (test::world().rank().value == 0) A = out_of_reach(fabric, A, memory);
+  const Index steps = fabric.queues().blocks();
+  Visits visits(fabric, A, steps, fabric::chunk_of(steps),
+                [&](const mesh::Tile& tile) { return uses_of_rows(fabric, tile); });
+  Index wrong = 0;
+  fabric::run_chunks(fabric, steps, {&visits, 1}, [&](mesh::Range chunk) {
+    fabric.without_threads().for_cores([&](CoreCoord core) {
+      for (Index step = chunk.begin; step < chunk.end; ++step) {
+        const Index block = fabric.queues().block_at(core, step);
+        wrong += is_right(A, core.y, block) ? 0 : 1;
+        const CoreCoord home = A.placement().home(core.y, block);
+        if (!fabric.tile().contains(home))
+          wrong += in_place(fabric, A, core.y, block) == (fabric.tiling().rank_of(home).value != 0) ? 0 : 1;
       }
     });
   });
   CHECK(wrong == 0);
-  CHECK(seen == fabric.tile().cores() * steps);
-  CHECK(visiting(fabric, A) == 0);
 }
