@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -22,8 +23,16 @@ struct BenchFlags {
   OutputFlags output;
   BenchSettings settings;
   std::vector<std::string> cases;
-  int reps = 7;
+  std::optional<int> reps;
 };
+
+constexpr int least_pairs = 7, most_pairs = 101;
+constexpr double long_enough = 5.0;  // [s] of measuring: the shorter a case, the more its single times spread
+
+bool enough(const BenchFlags& flags, int pairs, double seconds) {
+  if (flags.reps) return pairs >= *flags.reps;
+  return pairs >= most_pairs || (pairs >= least_pairs && seconds >= long_enough);
+}
 
 struct Measurement {
   const BenchCase* of = nullptr;
@@ -45,14 +54,16 @@ Measurement measure(const Communicator& world, const BenchFlags& flags, const Be
   show_progress(world, flags.output.quiet, fmt::format("{} is made", one.name));
   const Contest contest = one.make(world, flags.settings);
   Measurement found{&one, {}, {}, {}, 0.0, contest.baseline_unit, contest.baseline_cpus, false, {}};
-  for (int rep = -1; rep < flags.reps; ++rep) {  // the first one warms up
-    show_progress(world, flags.output.quiet, fmt::format("{} {} of {}", one.name, rep + 1, flags.reps));
+  double spent = 0.0;
+  for (int rep = -1; rep < 0 || !enough(flags, rep, spent); ++rep) {  // the first one warms up
+    show_progress(world, flags.output.quiet, fmt::format("{}, pair {}", one.name, rep + 1));
     std::array<double, 2> seconds{};
     const bool subject_first = rep % 2 != 0 || !contest.baseline;  // in turn
     if (subject_first) seconds[0] = contest.subject();
     if (contest.baseline) seconds[1] = contest.baseline();
     if (!subject_first) seconds[0] = contest.subject();
     if (rep < 0) continue;
+    spent = world.max(spent + seconds[0] + seconds[1]);  // the same on every rank
     found.subject.push_back(seconds[0]);
     if (!contest.baseline) continue;
     found.baseline.push_back(seconds[1]);
@@ -159,9 +170,11 @@ void add_bench(CLI::App& app, Action& chosen) {
   for (const BenchCase& one : bench_cases()) names.insert(one.name);
   command->add_option("cases", flags->cases, "which (default: all that are for this number of ranks)")
       ->check(CLI::IsMember(names));
-  command->add_option("--reps", flags->reps, "pairs, after one that warms up")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  command
+      ->add_option("--reps", flags->reps,
+                   fmt::format("pairs, after one that warms up (default: {} to {}, for {:g} s)", least_pairs,
+                               most_pairs, long_enough))
+      ->check(CLI::Range(1, 100000));
   command->add_option("--threads", flags->settings.threads, "threads of each rank")
       ->check(CLI::Range(1, 1024));
   command->footer("Example: mpirun -n 2 wafermesh bench device-decode --reps 3");

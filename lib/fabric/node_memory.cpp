@@ -20,7 +20,7 @@ using mesh::Rank;
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t most_kept = std::size_t{32} << 20;  // pages of larger gaps go back to the system
+constexpr std::size_t most_kept = std::size_t{64} << 20;  // bytes whose pages wait in gaps to be used again
 
 // Addresses, not memory: a rank may hold several times its share of what the node has.
 std::size_t reserve(int ranks) {
@@ -126,12 +126,13 @@ std::byte* NodeMemory::allocate(std::size_t bytes) {
   const auto [offset, size] = *gap;
   gaps_.erase(gap);
   if (size > needed) gaps_[offset + needed] = size - needed;
+  kept_ -= std::min(kept_, needed);
   return own_ + offset;
 }
 
 void NodeMemory::free(std::byte* memory, std::size_t bytes) {
   std::size_t size = (bytes + page - 1) / page * page;
-  if (size > most_kept) madvise(memory, size, MADV_REMOVE);
+  kept_ += size;
   auto offset = static_cast<std::size_t>(memory - own_);
   const auto after = gaps_.lower_bound(offset);
   if (after != gaps_.begin())
@@ -144,6 +145,9 @@ void NodeMemory::free(std::byte* memory, std::size_t bytes) {
     gaps_.erase(after);
   }
   gaps_[offset] = size;
+  if (kept_ <= most_kept) return;
+  for (const auto& [begin, length] : gaps_) madvise(own_ + begin, length, MADV_REMOVE);
+  kept_ = 0;
 }
 
 std::optional<std::size_t> NodeMemory::offset_of(const std::byte* memory) const {

@@ -28,6 +28,8 @@ public:
 
   /// `bytes` of this rank's part, at a multiple of the page, until freed; null when no gap is large enough.
   std::byte* allocate(std::size_t bytes);
+  /// Pages are kept for what comes next, up to 64 MB of them, as the system clears each before it gives it
+  /// out.
   void free(std::byte* memory, std::size_t bytes);
 
   /// Where `memory` lies in this rank's part, if it does.
@@ -48,6 +50,7 @@ private:
   std::byte* own_ = nullptr;
   std::vector<std::byte*> of_rank_;  // (ranks of the communicator) null: on another node, or this rank
   std::map<std::size_t, std::size_t> gaps_;  // of this rank's part: offset to bytes
+  std::size_t kept_ = 0;                     // bytes that were freed and not given out again
 };
 
 /// Owns memory of a NodeMemory. Move-only.

@@ -92,6 +92,18 @@ TEST_CASE("memory that was freed is given out again, and neighbouring gaps are o
   }
 }
 
+TEST_CASE("much memory that was freed goes back to the system", "[fabric]") {
+  const auto& node = test::world().node();
+  if (node == nullptr) return;
+  constexpr std::size_t bytes = std::size_t{80} << 20;
+  for (int time = 0; time < 2; ++time) {
+    const NodeBuffer buffer(node, bytes);
+    REQUIRE(buffer.data() != nullptr);
+    CHECK(std::count(buffer.data(), buffer.data() + bytes, std::byte{0}) == static_cast<long>(bytes));
+    std::memset(buffer.data(), 1, bytes);
+  }
+}
+
 TEST_CASE("what has no room is refused, not cut, and leaves everything as it was", "[fabric]") {
   const auto& node = test::world().node();
   if (node == nullptr) return;
