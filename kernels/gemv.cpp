@@ -4,12 +4,15 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "core/vector_clones.hpp"
 
 namespace wafer::kernels {
 
 namespace {
+
+constexpr Index line = 64;  // of the cache [bytes]
 
 // Which rows are taken together, four at a time, so that c is read and written a quarter as often: of a large
 // matrix one of each quarter, as four streams keep more of the memory busy than one; of a small one
@@ -27,20 +30,60 @@ struct Fours {
   Index apart;
 };
 
+// Where to ask for what comes next, from a place in a row of a panel. A stream's processor asks for lines by
+// itself, but only up to the page's end and not far enough for memory that is slow to answer.
+class Ahead {
+public:
+  // The first `width` columns of rows of `n` numbers: so far ahead, and at their end in the next row.
+  Ahead(const Fours& fours, Index width, Index n, std::size_t element)
+      : distance_(fours.streams ? 2048 / static_cast<Index>(element) : 4 * n),
+        end_(fours.streams ? width : std::numeric_limits<Index>::max()),
+        to_next_row_(n - width) {}
+
+  Index operator()(Index column) const {
+    const Index next = column + distance_;
+    return next < end_ ? next : next + to_next_row_;
+  }
+
+private:
+  Index distance_;
+  Index end_;
+  Index to_next_row_;
+};
+
+// May lie behind the end of B, where asking does no harm.
+template <class T>
+inline __attribute__((always_inline)) void ask_for(const T* B, Index k) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(B) + sizeof(T) * at(k)));
+}
+
+inline __attribute__((always_inline)) void add_four(const float* a, Index a_apart, const float* B,
+                                                    Index apart, Index begin, Index end,
+                                                    float* __restrict c) {
+  for (Index j = begin; j < end; ++j) {
+    float sum = c[j] + a[0] * B[j];
+    sum += a[a_apart] * B[apart + j];
+    sum += a[2 * a_apart] * B[2 * apart + j];
+    c[j] = sum + a[3 * a_apart] * B[3 * apart + j];
+  }
+}
+
 inline __attribute__((always_inline)) void add_rows(const float* a, const float* B, Shape shape,
                                                     float* __restrict c) {
   const Fours fours(shape, sizeof *B);
   const Index n = shape.cols;
   const Index apart = fours.apart * n;
+  const Ahead ahead(fours, n, n, sizeof *B);
+  constexpr Index step = line / 4;
   for (Index i = 0; i < fours.count; ++i) {
     const float* row = B + fours.first(i) * n;
     const float* factor = a + fours.first(i);
-    for (Index j = 0; j < n; ++j) {
-      float sum = c[j] + factor[0] * row[j];
-      sum += factor[fours.apart] * row[apart + j];
-      sum += factor[2 * fours.apart] * row[2 * apart + j];
-      c[j] = sum + factor[3 * fours.apart] * row[3 * apart + j];
+    Index j = 0;
+    for (; j + step <= n; j += step) {
+      for (Index r = 0; r < 4; ++r) ask_for(row, r * apart + ahead(j));
+      add_four(factor, fours.apart, row, apart, j, j + step, c);
     }
+    add_four(factor, fours.apart, row, apart, j, n, c);
   }
   for (Index i = fours.done(); i < shape.rows; ++i)
     for (Index j = 0; j < n; ++j) c[j] += a[i] * B[i * n + j];
@@ -58,8 +101,7 @@ struct F16Pair {
   static float odd(std::uint32_t pair) { return float_of_f16(static_cast<std::uint16_t>(pair >> 16)); }
 };
 
-constexpr Index panel = 2048;  // columns whose sums stay in the nearest cache
-constexpr Index line = 64;     // of the cache [bytes]
+constexpr Index panel = 4096;  // columns whose sums stay in the nearest cache
 
 struct Sums {
   alignas(line) float even[panel / 2];
@@ -90,16 +132,14 @@ inline __attribute__((always_inline)) void add_some(const std::array<float, rows
 }
 
 // A line of the cache at a time: a loop of known length, a third faster than one that only knows its end.
-// Where `next` is given, so many lines from there on are asked for.
 template <class Pair, Index rows>
 inline __attribute__((always_inline)) void add_pairs(const std::array<float, rows>& a, const std::uint16_t* B,
-                                                     Index apart, Index pairs, const std::byte* next,
+                                                     Index apart, Index pairs, const Ahead& ahead,
                                                      Sums& sums) {
   constexpr Index step = line / 4;
   Index p = 0;
   for (; p + step <= pairs; p += step) {
-    if (next != nullptr)
-      for (Index r = 0; r < rows; ++r, next += line) __builtin_prefetch(next);
+    for (Index r = 0; r < rows; ++r) ask_for(B, r * apart + ahead(2 * p));
     add_some<Pair, rows>(a, B, apart, p, p + step, sums);
   }
   add_some<Pair, rows>(a, B, apart, p, pairs, sums);
@@ -112,6 +152,7 @@ inline __attribute__((always_inline)) void add_panel(const float* a, const std::
   const Fours fours(shape, sizeof *B);
   const Index n = shape.cols;
   const Index pairs = width / 2;
+  const Ahead ahead(fours, width, n, sizeof *B);
   Sums sums;
   for (Index p = 0; p < pairs; ++p) {
     sums.even[p] = c[2 * p];
@@ -120,13 +161,11 @@ inline __attribute__((always_inline)) void add_panel(const float* a, const std::
   for (Index i = 0; i < fours.count; ++i) {
     const float* factor = a + fours.first(i);
     const std::uint16_t* row = B + fours.first(i) * n;
-    const bool ahead = !fours.streams && i + 1 < fours.count;
     add_pairs<Pair, 4>({factor[0], factor[fours.apart], factor[2 * fours.apart], factor[3 * fours.apart]},
-                       row, fours.apart * n, pairs,
-                       ahead ? reinterpret_cast<const std::byte*>(row + 4 * n) : nullptr, sums);
+                       row, fours.apart * n, pairs, ahead, sums);
   }
   for (Index i = fours.done(); i < shape.rows; ++i)
-    add_pairs<Pair, 1>({a[i]}, B + i * n, 0, pairs, nullptr, sums);
+    add_pairs<Pair, 1>({a[i]}, B + i * n, 0, pairs, ahead, sums);
   for (Index p = 0; p < pairs; ++p) {
     c[2 * p] = sums.even[p];
     c[2 * p + 1] = sums.odd[p];

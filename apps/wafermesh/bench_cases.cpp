@@ -139,7 +139,7 @@ const std::array cases = {
     BenchCase{"gemm-crowded", "2048 x 2048 x 2048 on 4x4, 16 ranks", "the same on 2 of them", 1.3, 16,
               crowded_gemm},
     BenchCase{"gemv", "4096 x 4096 float32 on 2x2", "reading the matrix", 1 / 0.8, 2, gemv},
-    BenchCase{"decode", "12-layer Llama in bf16, 32 tokens on 2x2", "reading its weights", 1 / 0.85, 2,
+    BenchCase{"decode", "12-layer Llama in bf16, 128 tokens on 2x2", "reading its weights", 1 / 0.85, 2,
               llama_decode},
     BenchCase{"decode-many", "the same on 32x32", "on 2x2", 3.0, 2, llama_decode_on_many},
     BenchCase{"prefill", "the same model, 512 tokens on 2x2", "sgemm of as many FLOPs", 1 / 0.8, 2,

@@ -3,37 +3,20 @@
 #include <algorithm>
 #include <memory>
 
-#include "fabric/packets.hpp"
+#include "fabric/multicast.hpp"
 #include "fabric/ring_all_reduce.hpp"
 #include "plmr/line_reduction.hpp"
 #include "plmr/ring_reduction.hpp"
 
 namespace wafer::fabric {
 
-using mesh::Axis, mesh::Rank;
+using mesh::Axis;
 
 namespace {
 
 bool overlap(mesh::Range a, mesh::Range b) { return a.begin < b.end && b.begin < a.end; }
 
 Index root_of(const ChainJob& job) { return job.origin + job.chain->root_place(); }
-
-// The chains of one level, and what they left at their roots: the next level's own values.
-struct Level {
-  std::vector<ChainJob> jobs;             // segment after segment, roots ascending
-  std::vector<Index> local_of;            // (jobs) which of this rank's segments
-  std::vector<std::size_t> first;         // (segments of this rank + 1) their first jobs
-  std::vector<std::span<float>> results;  // (jobs) empty where another rank has the root
-  std::unique_ptr<float[]> sums;          // of the chains that are not a segment's last
-
-  std::span<const float> left_at(Index local, Index place) const {
-    const auto begin = jobs.begin() + static_cast<std::ptrdiff_t>(first[at(local)]);
-    const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(first[at(local) + 1]);
-    const auto job = std::lower_bound(
-        begin, end, place, [](const ChainJob& before, Index wanted) { return root_of(before) < wanted; });
-    return results[static_cast<std::size_t>(job - jobs.begin())];
-  }
-};
 
 }  // namespace
 
@@ -56,9 +39,13 @@ AllReduce::AllReduce(const Fabric& fabric, Axis axis, const std::vector<Segment>
     Group& group = groups_[group_of[places]];
     group.lines.end += segment.copies;
     group.segments.insert(group.segments.end(), at(segment.copies), s);
-    if (tile.lines(axis).contains(segment.line) && overlap(tile.places(axis), segment.places))
-      local_.push_back({s, segment, tree});
+    if (!tile.lines(axis).contains(segment.line) || !overlap(tile.places(axis), segment.places)) continue;
+    local_.push_back({s, segment, tree});
+    const mesh::Range here = tile.places(axis);
+    if (segment.places.begin < here.begin || segment.places.end > here.end)
+      crossing_.push_back(local_.back());
   }
+  if (!fabric.dry() && !is_ring()) add_levels();
   for (const Group& group : groups_) charged_.push_back({group.lines, group.origin, group.tree, {}, {}});
 }
 
@@ -67,6 +54,35 @@ const mesh::ReductionTree* AllReduce::tree_of(Index cores) {
   const auto known = trees_.find(cores);
   if (known != trees_.end()) return &known->second;
   return &trees_.emplace(cores, shape_.algorithm->tree(cores, shape_)).first->second;
+}
+
+void AllReduce::add_levels() {
+  const auto levels_of = [&](std::size_t local) { return local_[local].tree->levels().size(); };
+  std::size_t levels = 0;
+  for (std::size_t l = 0; l < local_.size(); ++l) levels = std::max(levels, levels_of(l));
+  levels_.resize(levels);
+  for (std::size_t number = 0; number < levels; ++number) {
+    Level& level = levels_[number];
+    for (std::size_t l = 0; l < local_.size(); ++l) {
+      level.first.push_back(level.jobs.size());
+      if (number >= levels_of(l)) continue;  // shorter segments may be done
+      const Segment& cores = local_[l].cores;
+      for (const mesh::Chain& chain : local_[l].tree->levels()[number]) {
+        level.jobs.push_back({cores.line, cores.places.begin, &chain, 0});
+        level.local_of.push_back(static_cast<Index>(l));
+        level.last.push_back(number + 1 == levels_of(l));
+      }
+    }
+    level.first.push_back(level.jobs.size());
+  }
+}
+
+std::size_t AllReduce::Level::ended_at(Index local, Index place) const {
+  const auto begin = jobs.begin() + static_cast<std::ptrdiff_t>(first[at(local)]);
+  const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(first[at(local) + 1]);
+  const auto job = std::lower_bound(
+      begin, end, place, [](const ChainJob& before, Index wanted) { return root_of(before) < wanted; });
+  return static_cast<std::size_t>(job - jobs.begin());
 }
 
 AllReduce AllReduce::of_lines(const Fabric& fabric, Axis axis, ReduceShape shape) {
@@ -138,87 +154,48 @@ void AllReduce::reduce(const AllReduceWork& work, bool multicast) const {
 }
 
 void AllReduce::reduce_trees(const AllReduceWork& work) const {
-  const auto levels_of = [&](std::size_t local) { return local_[local].tree->levels().size(); };
-  std::size_t levels = 0;
-  for (std::size_t l = 0; l < local_.size(); ++l) levels = std::max(levels, levels_of(l));
-  Level below;
-  for (std::size_t number = 0; number < levels; ++number) {
-    Level level;
+  // What a level's chains leave at their roots: the next level's own values. Empty on other ranks.
+  std::vector<std::span<float>> results, below;
+  std::unique_ptr<float[]> sums, sums_below;  // of the chains that are not a tree's last
+  std::vector<ChainJob> jobs;
+  for (std::size_t number = 0; number < levels_.size(); ++number) {
+    const Level& level = levels_[number];
+    const auto segment_of = [&](std::size_t job) { return local_[at(level.local_of[job])].segment; };
+    jobs = level.jobs;
     std::size_t floats = 0;
-    for (std::size_t l = 0; l < local_.size(); ++l) {
-      level.first.push_back(level.jobs.size());
-      if (number >= levels_of(l)) continue;  // shorter segments may be done
-      const Segment& cores = local_[l].cores;
-      const Index length = work.length(local_[l].segment);
-      for (const mesh::Chain& chain : local_[l].tree->levels()[number]) {
-        level.jobs.push_back({cores.line, cores.places.begin, &chain, length});
-        level.local_of.push_back(static_cast<Index>(l));
-        floats += at(length);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      jobs[j].length = work.length(segment_of(j));
+      if (!level.last[j]) floats += at(jobs[j].length);
+    }
+    std::swap(sums, sums_below);
+    std::swap(results, below);
+    sums = std::make_unique_for_overwrite<float[]>(floats);
+    results.assign(jobs.size(), {});
+    float* next = sums.get();
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      if (!fabric_->tile().places(axis_).contains(root_of(jobs[j]))) continue;
+      if (level.last[j]) {
+        results[j] = work.result(segment_of(j));
+        continue;
       }
+      results[j] = {next, at(jobs[j].length)};
+      next += jobs[j].length;
     }
-    level.first.push_back(level.jobs.size());
-    level.sums = std::make_unique_for_overwrite<float[]>(floats);
-    level.results.resize(level.jobs.size());
-    const auto segment_of = [&](Index job) { return local_[at(level.local_of[at(job)])].segment; };
-    float* next = level.sums.get();
-    for (std::size_t j = 0; j < level.jobs.size(); ++j) {
-      if (!fabric_->tile().places(axis_).contains(root_of(level.jobs[j]))) continue;
-      const bool last = number + 1 == levels_of(at(level.local_of[j]));
-      const std::span own(next, at(level.jobs[j].length));
-      level.results[j] = last ? work.result(segment_of(static_cast<Index>(j))) : own;
-      next += own.size();
-    }
-    const auto value = [&](Index job, Index place, std::span<float> room) {
-      return number == 0 ? work.value(segment_of(job), place, room)
-                         : below.left_at(level.local_of[at(job)], place);
+    const auto value = [&](Index job, Index place, std::span<float> room) -> std::span<const float> {
+      if (number == 0) return work.value(segment_of(at(job)), place, room);
+      return below[levels_[number - 1].ended_at(level.local_of[at(job)], place)];
     };
-    reduce_chains(*fabric_, axis_, level.jobs,
-                  {value, work.combine, [&](Index job) { return level.results[at(job)]; }});
-    below = std::move(level);
+    reduce_chains(*fabric_, axis_, jobs, {value, work.combine, [&](Index job) { return results[at(job)]; }});
   }
 }
 
 void AllReduce::send_results(const AllReduceWork& work) const {
-  // Every rank of the segment but the root's own gets one copy for all of its cores.
-  const mesh::Tiling& tiling = fabric_->tiling();
-  struct Copy {
-    Index segment;
-    Packets::Room room;
-  };
-  Packets outgoing, incoming;
-  std::vector<Copy> sent, received;
-  for (const Local& local : local_) {
-    const mesh::Range places = local.cores.places;
-    const std::size_t length = at(work.length(local.segment));
-    const auto rank_at = [&](Index place) {
-      return tiling.rank_of(mesh::core_at(axis_, local.cores.line, place));
-    };
-    const Rank source = rank_at(root(local.segment));
-    if (source != fabric_->rank()) {
-      received.push_back({local.segment, incoming.add(source, length)});
-      continue;
-    }
-    for (Index place = places.begin; place < places.end;) {  // a rank has neighbouring places
-      const Rank rank = rank_at(place);
-      if (rank != source) sent.push_back({local.segment, outgoing.add(rank, length)});
-      place = tiling.tile(rank).places(axis_).end;
-    }
-  }
-  if (sent.empty() && received.empty()) return;
-  outgoing.allocate();
-  incoming.allocate();
-  Exchange exchange(fabric_->communicator());
-  incoming.receive(exchange);
-  for (const Copy& copy : sent) {
-    const auto result = work.result(copy.segment);
-    std::copy(result.begin(), result.end(), outgoing.at(copy.room));
-  }
-  outgoing.send(exchange);
-  exchange.wait();
-  for (const Copy& copy : received) {
-    const auto result = work.result(copy.segment);
-    std::copy_n(incoming.at(copy.room), result.size(), result.begin());
-  }
+  if (crossing_.empty()) return;
+  std::vector<Multicast> jobs;
+  jobs.reserve(crossing_.size());
+  for (const Local& local : crossing_)
+    jobs.push_back({local.cores.line, local.cores.places, root(local.segment), work.length(local.segment)});
+  multicast(*fabric_, axis_, jobs, [&](Index job) { return work.result(crossing_[at(job)].segment); });
 }
 
 }  // namespace wafer::fabric

@@ -71,7 +71,19 @@ private:
     Segment cores;
     const mesh::ReductionTree* tree = nullptr;
   };
+  // The chains of one level of all of this rank's trees: segment after segment, roots ascending. Their
+  // lengths are the call's.
+  struct Level {
+    std::vector<ChainJob> jobs;
+    std::vector<Index> local_of;     // (jobs) which of this rank's segments
+    std::vector<bool> last;          // (jobs) the tree's last
+    std::vector<std::size_t> first;  // (segments of this rank + 1) their first jobs
+
+    /// The job of a segment that ended at `place`.
+    std::size_t ended_at(Index local, Index place) const;
+  };
   const mesh::ReductionTree* tree_of(Index cores);
+  void add_levels();
   bool is_ring() const { return shape_.algorithm != nullptr && shape_.algorithm->tree == nullptr; }
   void reduce_trees(const AllReduceWork& work) const;
   void reduce(const AllReduceWork& work, bool multicast) const;
@@ -83,7 +95,9 @@ private:
   ReduceShape shape_;
   std::map<Index, mesh::ReductionTree> trees_;  // by number of cores; none for the ring
   std::vector<Local> local_;
-  std::vector<Index> roots_;  // (segments)
+  std::vector<Local> crossing_;  // those of them that other ranks share
+  std::vector<Level> levels_;    // of trees that are not only counted
+  std::vector<Index> roots_;     // (segments)
   // Neighbouring lines that reduce the same places, all of the mesh.
   struct Group {
     mesh::Range lines;

@@ -28,13 +28,57 @@ void put(std::span<const float> value, std::span<float> sum) {
   if (value.data() != sum.data()) std::copy(value.begin(), value.end(), sum.begin());
 }
 
-// The side of all jobs that comes from the higher members, or from the lower ones.
+// Memory that a thread keeps: chains are as many as cores.
+class Scratch {
+public:
+  std::span<float> take(std::size_t floats) {
+    if (floats_.size() < floats) floats_.resize(floats);
+    return std::span(floats_).first(floats);
+  }
+
+private:
+  std::vector<float> floats_;
+};
+
+bool lies_here(const Fabric& fabric, Axis axis, const ChainJob& job) {
+  const mesh::Range places = fabric.tile().places(axis);
+  return places.contains(job.origin + job.chain->members.front()) &&
+         places.contains(job.origin + job.chain->members.back());
+}
+
+// A chain whose members are all on this rank: the same order, and nothing to hand over.
+void reduce_here(const ChainJob& job, Index number, const Reduction& reduction) {
+  thread_local Scratch side_memory, room_memory;
+  const auto floats = at(job.length);
+  const auto value = [&](Index member, std::span<float> room) {
+    return reduction.value(number, job.origin + job.chain->members[at(member)], room);
+  };
+  const Index root = job.chain->root;
+  const std::span<float> sum = reduction.result(number);
+  put(value(root, sum), sum);
+  const auto add_side = [&](Index from, Index to, Index step) {  // members from, from + step ... before to
+    if (from == to) return;
+    const std::span<float> side = side_memory.take(floats), room = room_memory.take(floats);
+    const std::span<const float> first = value(from, side);
+    if (from + step == to) return reduction.combine(first, sum);
+    put(first, side);
+    for (Index member = from + step; member != to; member += step)
+      reduction.combine(value(member, room), side);
+    reduction.combine(side, sum);
+  };
+  add_side(static_cast<Index>(job.chain->members.size()) - 1, root, -1);
+  add_side(0, root, 1);
+}
+
+// The side of those `numbers` of the jobs, which cross ranks, that comes from the higher members, or from the
+// lower ones.
 class Side {
 public:
-  Side(const Fabric& fabric, Axis axis, std::span<const ChainJob> jobs, bool high)
+  Side(const Fabric& fabric, Axis axis, std::span<const ChainJob> jobs, std::span<const Index> numbers,
+       bool high)
       : fabric_(fabric), axis_(axis), jobs_(jobs), high_(high), exchange_(fabric.communicator()) {
-    walks_.reserve(jobs.size());
-    for (Index job = 0; job < static_cast<Index>(jobs.size()); ++job) add(job);
+    walks_.reserve(numbers.size());
+    for (const Index number : numbers) add(number);
     incoming_.allocate();
     outgoing_.allocate();
     kept_ = std::make_unique_for_overwrite<float[]>(kept_floats_);
@@ -88,10 +132,10 @@ private:
       return;
     }
     put(reduction.value(walk.job, place_of(walk, 0), sum), sum);
-    thread_local std::vector<float> room;  // kept: there are as many as cores
-    if (count > 1 && room.size() < sum.size()) room.resize(sum.size());
+    thread_local Scratch memory;
+    const std::span<float> room = memory.take(count > 1 ? sum.size() : 0);
     for (Index m = 1; m < count; ++m)
-      reduction.combine(reduction.value(walk.job, place_of(walk, m), std::span(room).first(sum.size())), sum);
+      reduction.combine(reduction.value(walk.job, place_of(walk, m), room), sum);
   }
 
   void finish(const Walk& walk, const Reduction& reduction) const {
@@ -166,16 +210,28 @@ private:
 void reduce_chains(const Fabric& fabric, Axis axis, std::span<const ChainJob> jobs,
                    const Reduction& reduction) {
   if (fabric.dry()) return;
-  Side high(fabric, axis, jobs, true);
-  Side low(fabric, axis, jobs, false);
+  std::vector<Index> here, crossing;
+  here.reserve(jobs.size());
+  for (Index number = 0; number < static_cast<Index>(jobs.size()); ++number) {
+    if (jobs[at(number)].length == 0) continue;
+    (lies_here(fabric, axis, jobs[at(number)]) ? here : crossing).push_back(number);
+  }
+  const auto reduce_all_here = [&] {
+    fabric.parallel(static_cast<Index>(here.size()),
+                    [&](Index k) { reduce_here(jobs[at(here[at(k)])], here[at(k)], reduction); });
+  };
+  if (crossing.empty()) return reduce_all_here();
+  Side high(fabric, axis, jobs, crossing, true);
+  Side low(fabric, axis, jobs, crossing, false);
   high.begin(reduction);
   low.begin(reduction);
+  reduce_all_here();  // while messages are on their way
   const auto for_roots = [&](auto visit) {
-    fabric.parallel(static_cast<Index>(jobs.size()), [&](Index number) {
-      const ChainJob& job = jobs[at(number)];
+    fabric.parallel(static_cast<Index>(crossing.size()), [&](Index k) {
+      const ChainJob& job = jobs[at(crossing[at(k)])];
       const Index root = job.origin + job.chain->root_place();
-      if (job.length != 0 && fabric.tile().contains(mesh::core_at(axis, job.line, root)))
-        visit(number, root, reduction.result(number));
+      if (fabric.tile().contains(mesh::core_at(axis, job.line, root)))
+        visit(crossing[at(k)], root, reduction.result(crossing[at(k)]));
     });
   };
   for_roots(

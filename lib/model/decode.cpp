@@ -27,6 +27,7 @@ void Transformer::decode(Index id, const HiddenObserver& observe) {
   Blocks h = decode_embedding(id);
   ++tokens_;
   cache_.begin_token();
+  frequencies_ = rope_frequencies(*config_, tokens_);
   look(0, h);
   for_layers(
       decode_fabric_.execution(),
@@ -72,10 +73,9 @@ Blocks Transformer::decode_qkv(Index layer, const Blocks& h) {
     store(fabric, QKV);
   }
   ops::charge_rope(fabric, heads, one_token);
-  const auto frequencies = rope_frequencies(*config_, tokens_);
   const mesh::Range columns = fabric.tile().columns;
   for (Index x = columns.begin; x < columns.end && fabric.tile().cores() > 0; ++x)
-    ops::rope(heads, x, frequencies, tokens_ - 1, QKV(0, x));
+    ops::rope(heads, x, frequencies_, tokens_ - 1, QKV(0, x));
   store(fabric, QKV);
   return QKV;
 }

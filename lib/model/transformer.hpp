@@ -15,6 +15,7 @@
 #include "model/weights.hpp"
 #include "ops/decode_attention.hpp"
 #include "ops/gemm.hpp"
+#include "ops/rope.hpp"
 
 namespace wafer::model {
 
@@ -187,6 +188,7 @@ private:
   std::optional<Blocks> head_;  // (E, V) where not tied
   kv::Cache cache_;
   Index tokens_ = 0;
+  ops::RopeFrequencies frequencies_;               // of so many tokens, in decode
   std::vector<std::pair<Blocks, Blocks>> prompt_;  // (layers) keys and values on the prefill mesh
   Blocks X_;                                       // (T, E) the prompt after the final norm
   std::optional<Blocks> h_;  // (E) the last token after the final norm, on the decode mesh

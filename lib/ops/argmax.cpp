@@ -49,6 +49,7 @@ Index argmax(const fabric::Fabric& fabric, const fabric::Blocks& logits, Index r
              own[1] = to_word(none);
              const auto values = logits.vector(x);
              for (std::size_t k = 0; k < values.size(); ++k) {
+               if (!(values[k] >= own[0])) continue;  // most of a vocabulary
                const std::array<float, 2> candidate = {values[k], to_word(vocabulary.indices(x)[k])};
                keep_better(candidate, own);
              }

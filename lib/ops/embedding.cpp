@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "fabric/multicast.hpp"
 #include "fabric/redistribute.hpp"
 #include "plmr/line_reduction.hpp"
 #include "plmr/transfer.hpp"
@@ -72,15 +73,15 @@ Blocks embed_token(const Fabric& fabric, const Blocks& table, Index id) {
   charge_token(fabric, table.placement().rows());
   Blocks x(fabric, Placement::copied(mesh::Axis::x, table.placement().rows()));
   if (fabric.dry()) return x;
-  const Fabric uncharged = fabric.without_execution();
   const Index owner = table.placement().cols().part_of(id);
-  const auto& features = table.placement().rows();
-  Blocks found(uncharged, Placement(Partition::even(1, 1), features, [owner](Index, Index y) {
-                 return CoreCoord{y, owner};
-               }));
-  for (Index y = 0; y < features.parts(); ++y)
-    if (found.here(0, y)) look_up(table, y, id, found.vector(y));
-  fabric::redistribute(uncharged, found, uncharged, x);
+  const Index width = fabric.mesh().width;
+  std::vector<fabric::Multicast> rows;
+  const mesh::Range tile = fabric.tile().rows;
+  for (Index y = tile.begin; y < tile.end && fabric.tile().cores() > 0; ++y) {
+    rows.push_back({y, {0, width}, owner, table.placement().rows().size(y)});
+    if (table.here(y, owner)) look_up(table, y, id, x.vector(y));
+  }
+  fabric::multicast(fabric, mesh::Axis::x, rows, [&](Index row) { return x.vector(rows[at(row)].line); });
   return x;
 }
 

@@ -14,9 +14,8 @@ namespace {
 
 // The elements of gamma that a part of the features needs, in its order.
 std::vector<float> slice(std::span<const float> gamma, std::span<const Index> indices) {
-  std::vector<float> part;
-  part.reserve(indices.size());
-  for (const Index index : indices) part.push_back(gamma[at(index)]);
+  std::vector<float> part(indices.size());
+  for (std::size_t k = 0; k < part.size(); ++k) part[k] = gamma[at(indices[k])];
   return part;
 }
 
