@@ -56,7 +56,7 @@ TEST_CASE("gemv_add widens weights in 16 bits, element by element", "[kernels]")
 
 TEST_CASE("gemv_add takes rows of any width, in the same order", "[kernels]") {
   for (const DType type : {DType::bf16, DType::f16})
-    for (const Index n : {Index{2047}, Index{2048}, Index{2049}, Index{4100}, Index{6149}}) {
+    for (const Index n : {Index{2047}, Index{4100}, Index{16383}, Index{16384}, Index{16385}, Index{18437}}) {
       const auto bits = narrowed(Matrix({9, n}, 0, 2), type);
       check(9, n, {type, reinterpret_cast<const std::byte*>(bits.data()), {9, n}});
     }
