@@ -64,10 +64,11 @@ private:
   Index to_next_row_;
 };
 
-// May lie behind the end of B, where asking does no harm.
+// May lie behind the end of B, where asking does no harm but a pointer may not go: hence the integer.
 template <class T>
 inline __attribute__((always_inline)) void ask_for(const T* B, Index k) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(B) + sizeof(T) * at(k)));
+  const auto address = reinterpret_cast<std::uintptr_t>(B) + sizeof(T) * at(k);
+  __builtin_prefetch(reinterpret_cast<const void*>(address));  // NOLINT(performance-no-int-to-ptr)
 }
 
 inline __attribute__((always_inline)) void add_four(const float* a, Index a_apart, const float* B,
