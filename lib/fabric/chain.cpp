@@ -157,7 +157,7 @@ private:
     const Index begin = first_from(tile.begin);  // members [begin, end) are on this rank
     const Index end = first_from(tile.end);
     const Index root = job.chain->root;
-    if (begin == end || job.length == 0) return;
+    if (begin == end) return;
     const std::size_t floats = at(job.length);
     const auto rank_of = [&](Index member) {
       return fabric_.tiling().rank_of(mesh::core_at(axis_, job.line, job.origin + members[at(member)]));
