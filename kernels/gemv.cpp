@@ -46,7 +46,7 @@ public:
   // The first `width` columns of rows of `n` numbers: so far ahead, and at their end in the next row. Of
   // small blocks the next four rows.
   Ahead(const Fours& fours, Index width, Index n, std::size_t element)
-      : asks_(!fours.streams || worth_asking()),
+      : asks_(worth_asking()),
         distance_(fours.streams ? 2048 / static_cast<Index>(element) : 4 * n),
         end_(fours.streams ? width : std::numeric_limits<Index>::max()),
         to_next_row_(n - width) {}
@@ -116,11 +116,12 @@ struct F16Pair {
   static float odd(std::uint32_t pair) { return float_of_f16(static_cast<std::uint16_t>(pair >> 16)); }
 };
 
-constexpr Index panel = 16384;  // columns whose sums stay in the second-level cache: 64 KiB
+constexpr Index panel = 16384;    // columns whose sums stay in the second-level cache: 64 KiB
+constexpr Index step = line / 4;  // pairs in a line
 
 struct Sums {
-  alignas(line) float even[panel / 2];
-  alignas(line) float odd[panel / 2];
+  alignas(line) float even[panel / 2 + step];
+  alignas(line) float odd[panel / 2 + step];
 };
 
 inline __attribute__((always_inline)) std::uint32_t pair_at(const std::uint16_t* pair) {
@@ -146,14 +147,15 @@ inline __attribute__((always_inline)) void add_some(const std::array<float, rows
   }
 }
 
-// A line of the cache at a time: a loop of known length, a third faster than one that only knows its end.
+// A line of the cache at a time: a loop of known length, a third faster than one that only knows its end. So
+// the last line goes on beyond its row, into what follows, for sums that nobody reads; where B has less than
+// a line of `readable` pairs left, they are added alone.
 template <class Pair, Index rows>
 inline __attribute__((always_inline)) void add_pairs(const std::array<float, rows>& a, const std::uint16_t* B,
-                                                     Index apart, Index pairs, const Ahead& ahead,
-                                                     Sums& sums) {
-  constexpr Index step = line / 4;
+                                                     Index apart, Index pairs, Index readable,
+                                                     const Ahead& ahead, Sums& sums) {
   Index p = 0;
-  for (; p + step <= pairs; p += step) {
+  for (; p < pairs && p + step <= readable; p += step) {
     if (ahead.asks())
       for (Index r = 0; r < rows; ++r) ask_for(B, r * apart + ahead(2 * p));
     add_some<Pair, rows>(a, B, apart, p, p + step, sums);
@@ -161,30 +163,34 @@ inline __attribute__((always_inline)) void add_pairs(const std::array<float, row
   add_some<Pair, rows>(a, B, apart, p, pairs, sums);
 }
 
-// The first `width` columns of what B points at: but for the last one where they are odd.
+// `width` columns from the first on: but for the last one where they are odd.
 template <class Pair>
 inline __attribute__((always_inline)) void add_panel(const float* a, const std::uint16_t* B, Shape shape,
-                                                     Index width, float* c) {
+                                                     Index first, Index width, float* c) {
   const Fours fours(shape, sizeof *B);
   const Index n = shape.cols;
   const Index pairs = width / 2;
   const Ahead ahead(fours, width, n, sizeof *B);
+  const auto readable = [&](Index row) { return ((shape.rows - row) * n - first) / 2; };
   Sums sums;
   for (Index p = 0; p < pairs; ++p) {
-    sums.even[p] = c[2 * p];
-    sums.odd[p] = c[2 * p + 1];
+    sums.even[p] = c[first + 2 * p];
+    sums.odd[p] = c[first + 2 * p + 1];
   }
+  std::fill_n(sums.even + pairs, step, 0.0F);
+  std::fill_n(sums.odd + pairs, step, 0.0F);
   for (Index i = 0; i < fours.count; ++i) {
-    const float* factor = a + fours.first(i);
-    const std::uint16_t* row = B + fours.first(i) * n;
+    const Index row = fours.first(i);
+    const float* factor = a + row;
     add_pairs<Pair, 4>({factor[0], factor[fours.apart], factor[2 * fours.apart], factor[3 * fours.apart]},
-                       row, fours.apart * n, pairs, ahead, sums);
+                       B + row * n + first, fours.apart * n, pairs, readable(row + 3 * fours.apart), ahead,
+                       sums);
   }
   for (Index i = fours.done(); i < shape.rows; ++i)
-    add_pairs<Pair, 1>({a[i]}, B + i * n, 0, pairs, ahead, sums);
+    add_pairs<Pair, 1>({a[i]}, B + i * n + first, 0, pairs, readable(i), ahead, sums);
   for (Index p = 0; p < pairs; ++p) {
-    c[2 * p] = sums.even[p];
-    c[2 * p + 1] = sums.odd[p];
+    c[first + 2 * p] = sums.even[p];
+    c[first + 2 * p + 1] = sums.odd[p];
   }
 }
 
@@ -202,7 +208,7 @@ template <class Pair>
 inline __attribute__((always_inline)) void add_panels(const float* a, const std::uint16_t* B, Shape shape,
                                                       float* c) {
   for (Index j = 0; j < shape.cols; j += panel)
-    add_panel<Pair>(a, B + j, shape, std::min(panel, shape.cols - j), c + j);
+    add_panel<Pair>(a, B, shape, j, std::min(panel, shape.cols - j), c);
   if (shape.cols % 2 != 0) add_last_column<Pair>(a, B, shape, c[shape.cols - 1]);
 }
 

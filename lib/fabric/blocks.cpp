@@ -20,15 +20,17 @@ Blocks::Blocks(const Fabric& fabric, Placement placement, DType type, std::optio
   const Index row_parts = placement_.rows().parts();
   const Index col_parts = placement_.cols().parts();
   address_.assign(at(row_parts * col_parts), nullptr);
+  // Weights that stay at home: read faster from the processor's huge pages, which shared memory rarely has,
+  // and in the order in which a GEMV comes by them, all blocks of one part of the result after each other.
+  const bool stays = memory == plmr::Memory::weights && !placement_.queued();
   const auto for_each_local = [&](auto visit) {
-    for (Index i = 0; i < row_parts; ++i)
-      for (Index j = 0; j < col_parts; ++j)
-        if (placement_.lies_in(fabric.tile(), i, j)) visit(i, j);
+    for (Index k = 0; k < row_parts * col_parts; ++k) {
+      const Index i = stays ? k % row_parts : k / col_parts;
+      const Index j = stays ? k / row_parts : k % col_parts;
+      if (placement_.lies_in(fabric.tile(), i, j)) visit(i, j);
+    }
   };
   for_each_local([&](Index i, Index j) { bytes_ += aligned(block_bytes(i, j)); });
-  // Weights that stay at home are read faster from the processor's huge pages, which shared memory rarely
-  // has.
-  const bool stays = memory == plmr::Memory::weights && !placement_.queued();
   if (bytes_ >= least_shared && !stays) shared_ = NodeBuffer(fabric.communicator().node(), bytes_);
   std::byte* next = shared_.data();
   if (next == nullptr) {

@@ -20,7 +20,7 @@ struct Walk {
   std::optional<Packets::Room> from;  // where the sum so far is handed in
   std::optional<Packets::Room> to;    // where it is taken on; without, it stays here for the root
   std::size_t kept = 0;               // of such a sum: its place among them
-  std::size_t first_value = 0;        // of its members, where they wait for a sum: its place among all values
+  std::size_t first_value = 0;        // of its members: its place among all values
   std::size_t room = 0;               // for those values
 };
 
@@ -46,28 +46,34 @@ bool lies_here(const Fabric& fabric, Axis axis, const ChainJob& job) {
          places.contains(job.origin + job.chain->members.back());
 }
 
-// A chain whose members are all on this rank: the same order, and nothing to hand over.
+// A chain whose members are all on this rank: nothing to hand over. All own values are made first, as the
+// places go, which is how the blocks that they come from lie in memory; they are added in the chain's order.
 void reduce_here(const ChainJob& job, Index number, const Reduction& reduction) {
-  thread_local Scratch side_memory, room_memory;
+  thread_local Scratch memory;
+  thread_local std::vector<std::span<const float>> values;
+  const std::vector<Index>& members = job.chain->members;
   const auto floats = at(job.length);
-  const auto value = [&](Index member, std::span<float> room) {
-    return reduction.value(number, job.origin + job.chain->members[at(member)], room);
-  };
-  const Index root = job.chain->root;
+  const std::span<float> rooms = memory.take(members.size() * floats);
+  const auto room = [&](std::size_t member) { return rooms.subspan(member * floats, floats); };
+  values.clear();
+  for (std::size_t m = 0; m < members.size(); ++m)
+    values.push_back(reduction.value(number, job.origin + members[m], room(m)));
+
+  const auto root = at(job.chain->root);
   const std::span<float> sum = reduction.result(number);
-  put(value(root, sum), sum);
-  const auto add_side = [&](Index from, Index to, Index step) {  // members from, from + step ... before to
-    if (from == to) return;
-    const std::span<float> side = side_memory.take(floats), room = room_memory.take(floats);
-    const std::span<const float> first = value(from, side);
-    if (from + step == to) return reduction.combine(first, sum);
-    put(first, side);
-    for (Index member = from + step; member != to; member += step)
-      reduction.combine(value(member, room), side);
+  put(values[root], sum);
+  if (const std::size_t last = members.size() - 1; last > root) {
+    const std::span<float> side = room(last);
+    put(values[last], side);
+    for (std::size_t m = last - 1; m > root; --m) reduction.combine(values[m], side);
     reduction.combine(side, sum);
-  };
-  add_side(static_cast<Index>(job.chain->members.size()) - 1, root, -1);
-  add_side(0, root, 1);
+  }
+  if (root > 0) {
+    const std::span<float> side = room(0);
+    put(values[0], side);
+    for (std::size_t m = 1; m < root; ++m) reduction.combine(values[m], side);
+    reduction.combine(side, sum);
+  }
 }
 
 // The side of those `numbers` of the jobs, which cross ranks, that comes from the higher members, or from the
@@ -87,8 +93,7 @@ public:
     incoming_.receive(exchange_);
   }
 
-  /// What needs nothing from other ranks: sums that begin here, and the own values of cores that wait for
-  /// one.
+  /// What needs nothing from other ranks: the cores' own values, and sums that begin here.
   void begin(const Reduction& reduction) {
     fabric_.parallel(static_cast<Index>(walks_.size()), [&](Index w) { begin(walks_[at(w)], reduction); });
     if (incoming_.empty()) outgoing_.send(exchange_);
@@ -125,17 +130,16 @@ private:
   void begin(const Walk& walk, const Reduction& reduction) {
     const Index count = walk.members.size();
     const std::span<float> sum = sum_of(walk);
-    if (walk.from) {
-      float* own = room_.get() + walk.room;
-      for (Index m = 0; m < count; ++m, own += sum.size())
-        values_[walk.first_value + at(m)] = reduction.value(walk.job, place_of(walk, m), {own, sum.size()});
-      return;
+    const auto values = std::span(values_).subspan(walk.first_value, at(count));
+    for (Index k = 0; k < count; ++k) {  // as the places go, like reduce_here()
+      const Index m = high_ ? count - 1 - k : k;
+      const bool begins = m == 0 && !walk.from;
+      float* room = begins ? sum.data() : room_.get() + walk.room + at(m) * sum.size();
+      values[at(m)] = reduction.value(walk.job, place_of(walk, m), {room, sum.size()});
     }
-    put(reduction.value(walk.job, place_of(walk, 0), sum), sum);
-    thread_local Scratch memory;
-    const std::span<float> room = memory.take(count > 1 ? sum.size() : 0);
-    for (Index m = 1; m < count; ++m)
-      reduction.combine(reduction.value(walk.job, place_of(walk, m), room), sum);
+    if (walk.from) return;
+    put(values[0], sum);
+    for (const auto& value : values.subspan(1)) reduction.combine(value, sum);
   }
 
   void finish(const Walk& walk, const Reduction& reduction) const {
@@ -180,12 +184,10 @@ private:
       walk.kept = kept_floats_;
       kept_floats_ += floats;
     }
-    if (walk.from) {
-      walk.first_value = value_count_;
-      value_count_ += at(walk.members.size());
-      walk.room = room_floats_;
-      room_floats_ += at(walk.members.size()) * floats;
-    }
+    walk.first_value = value_count_;
+    value_count_ += at(walk.members.size());
+    walk.room = room_floats_;
+    room_floats_ += at(walk.members.size()) * floats;
     walks_.push_back(walk);
   }
 
@@ -199,7 +201,7 @@ private:
   std::size_t kept_floats_ = 0;
   std::unique_ptr<float[]> kept_;
   std::size_t value_count_ = 0;
-  std::vector<std::span<const float>> values_;  // of cores that wait for a sum
+  std::vector<std::span<const float>> values_;  // the cores' own
   std::size_t room_floats_ = 0;
   std::unique_ptr<float[]> room_;  // for those values
   Exchange exchange_;
